@@ -1,11 +1,10 @@
 /** The list of service accounts. */
 import { useNavigate } from "@tanstack/react-router"
-import { Plus } from "lucide-react"
 import { useState } from "react"
 import type { Item } from "../kernel/Contract.ts"
 import { useRows } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
-import { Button } from "../widgets/Button.tsx"
+import { CreateButton } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
 import { createdColumn, nameColumn } from "../widgets/records/Columns.tsx"
@@ -27,11 +26,7 @@ export const Page = () => {
   const rows = useRows("GET /api/service-accounts", {})
   const mayWrite = useCan("write:tokens")
   const [isCreating, setCreating] = useState(false)
-  const button = mayWrite && (
-    <Button look="primary" icon={<Plus aria-hidden size={16} />} onPress={() => setCreating(true)}>
-      {t.create}
-    </Button>
-  )
+  const button = mayWrite && <CreateButton onPress={() => setCreating(true)}>{t.create}</CreateButton>
   const isEmpty = rows.rows?.length === 0
   return (
     <>

@@ -1,5 +1,4 @@
 /** All events of the organization, newest first, live. */
-import { useCallback } from "react"
 import { eventNames } from "../kernel/contract/EventNames.ts"
 import { inputOfMoment, momentOfInput, words } from "../kernel/Formats.ts"
 import { useUrl } from "../kernel/Url.ts"
@@ -16,16 +15,14 @@ const nameOf = (text: string): EventName | undefined => eventNames.find((name) =
 
 export const Page = () => {
   const [{ actor = "", resource = "", since = "", type = "", until = "" }, setUrl] = useUrl()
-  const setResource = useCallback((text: string) => setUrl({ resource: text }), [setUrl])
-  const setActor = useCallback((text: string) => setUrl({ actor: text }), [setUrl])
   const chosen = nameOf(type)
   return (
     <>
       <PageHead title={t.title}>{t.live}</PageHead>
       <div className="filters">
-        <FilterField label={t.resource} value={resource} onChange={setResource} />
+        <FilterField label={t.resource} name="resource" />
         <SelectField label={t.kind} choices={choices} value={chosen ?? ""} onChange={(id) => setUrl({ type: id })} />
-        <FilterField label={t.actor} value={actor} onChange={setActor} />
+        <FilterField label={t.actor} name="actor" />
         <TextField
           kind="datetime-local"
           label={t.since}

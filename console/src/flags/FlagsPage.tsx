@@ -1,21 +1,16 @@
 /** The list of feature flags. */
 import { useNavigate } from "@tanstack/react-router"
-import { Plus } from "lucide-react"
-import { useCallback, useState } from "react"
 import type { FeatureFlag } from "../kernel/Contract.ts"
 import { useMatching, useRows } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { useUrl } from "../kernel/Url.ts"
-import { Button } from "../widgets/Button.tsx"
-import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
 import { SelectField } from "../widgets/forms/Fields.tsx"
+import { RecordList } from "../widgets/records/RecordList.tsx"
 import { FilterField } from "../widgets/forms/FilterField.tsx"
-import { PageHead } from "../widgets/Page.tsx"
 import { updatedColumn } from "../widgets/records/Columns.tsx"
 import { RecordLink } from "../widgets/records/Links.tsx"
-import { EmptyList, ReadOnly } from "../widgets/States.tsx"
 import { FlagForm } from "./FlagForm.tsx"
 import { FlagState } from "./FlagState.tsx"
 import { t } from "./texts.en.ts"
@@ -61,48 +56,29 @@ export const Page = () => {
   const navigate = useNavigate()
   const isFiltered = q !== "" || state !== ""
   const rows = useMatching(useRows("GET /api/feature-flags", {}), isFiltered ? matching(q, state) : undefined)
-  const [isCreating, setCreating] = useState(false)
   const mayWrite = useCan("write:feature_flags")
-  const setQ = useCallback((text: string) => setUrl({ q: text }), [setUrl])
-  const create = mayWrite && (
-    <Button look="primary" icon={<Plus aria-hidden size={16} />} onPress={() => setCreating(true)}>
-      {t.create}
-    </Button>
-  )
   return (
-    <>
-      <PageHead title={t.title} actions={create} />
-      {!mayWrite && <ReadOnly />}
-      <div className="filters">
-        <FilterField label={t.filter} value={q} onChange={setQ} />
-        <SelectField
-          label={common.common.state}
-          value={state}
-          onChange={(id) => setUrl({ state: id })}
-          choices={[
-            { id: "", title: common.common.all },
-            { id: "on", title: t.on },
-            { id: "off", title: t.off },
-          ]}
-        />
-      </div>
-      <DataTable
-        label={t.title}
-        columns={columns}
-        rows={rows}
-        rowKey={({ id }) => id}
-        empty={
-          <EmptyList isFiltered={isFiltered} title={t.empty} action={create}>
-            {t.emptyDetail}
-          </EmptyList>
-        }
-      />
-      {isCreating && (
-        <FlagForm
-          onClose={() => setCreating(false)}
-          onSaved={(key) => void navigate({ to: "/flags/$slug", params: { slug: key } })}
-        />
+    <RecordList
+      texts={t}
+      columns={columns}
+      rows={rows}
+      mayWrite={mayWrite}
+      form={(close) => (
+        <FlagForm onClose={close} onSaved={(key) => void navigate({ to: "/flags/$slug", params: { slug: key } })} />
       )}
-    </>
+      isFiltered={isFiltered}
+    >
+      <FilterField label={t.filter} name="q" />
+      <SelectField
+        label={common.common.state}
+        value={state}
+        onChange={(id) => setUrl({ state: id })}
+        choices={[
+          { id: "", title: common.common.all },
+          { id: "on", title: t.on },
+          { id: "off", title: t.off },
+        ]}
+      />
+    </RecordList>
   )
 }

@@ -1,14 +1,13 @@
 /** The lists of license versions and of families. */
 import { useNavigate } from "@tanstack/react-router"
-import { Plus } from "lucide-react"
-import { useCallback, useState } from "react"
+import { useState } from "react"
 import type { ReactNode } from "react"
 import type { License, LicenseFamily } from "../kernel/Contract.ts"
 import { defined, useRows } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { useUrl } from "../kernel/Url.ts"
-import { Button } from "../widgets/Button.tsx"
+import { CreateButton } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
 import { nameColumn, updatedColumn } from "../widgets/records/Columns.tsx"
@@ -57,16 +56,13 @@ const Versions = ({ create }: { readonly create: ReactNode }) => {
   const [{ entitlement = "", family = "", q = "", state = "" }, setUrl] = useUrl()
   const chosen = states.find((one) => one === state)
   const rows = useRows("GET /api/licenses", { query: defined({ q, family, entitlement, lifecycleState: chosen }) })
-  const setQ = useCallback((text: string) => setUrl({ q: text }), [setUrl])
-  const setFamily = useCallback((text: string) => setUrl({ family: text }), [setUrl])
-  const setEntitlement = useCallback((text: string) => setUrl({ entitlement: text }), [setUrl])
   const isFiltered = [q, family, entitlement, chosen ?? ""].some((text) => text !== "")
   return (
     <>
       <div className="filters">
-        <FilterField label={common.common.filterByName} value={q} onChange={setQ} />
-        <FilterField label={t.family} value={family} onChange={setFamily} />
-        <FilterField label={t.entitlementFilter} value={entitlement} onChange={setEntitlement} />
+        <FilterField label={common.common.filterByName} name="q" />
+        <FilterField label={t.family} name="family" />
+        <FilterField label={t.entitlementFilter} name="entitlement" />
         <SelectField
           label={common.common.state}
           value={chosen ?? ""}
@@ -151,11 +147,7 @@ export const Page = () => {
   const navigate = useNavigate()
   const [isCreating, setCreating] = useState(false)
   const mayWrite = useCan("write:licenses")
-  const create = mayWrite && (
-    <Button look="primary" icon={<Plus aria-hidden size={16} />} onPress={() => setCreating(true)}>
-      {t.create}
-    </Button>
-  )
+  const create = mayWrite && <CreateButton onPress={() => setCreating(true)}>{t.create}</CreateButton>
   return (
     <>
       <PageHead title={t.title} actions={create} />

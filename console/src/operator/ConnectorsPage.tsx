@@ -1,11 +1,10 @@
 /** The connectors that the installation has: built-in ones, and those that the operator registered. */
-import { Plus } from "lucide-react"
 import { useState } from "react"
 import type { Item } from "../kernel/Contract.ts"
 import { useRows, useWrite } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
-import { Button } from "../widgets/Button.tsx"
+import { CreateButton } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
 import { TextField } from "../widgets/forms/Fields.tsx"
@@ -131,11 +130,7 @@ export const Page = () => {
         <RowAction title={common.common.remove} of={connector.name} onPress={() => setOpened(connector)} />
       ),
   }
-  const register = mayWrite && (
-    <Button look="primary" icon={<Plus aria-hidden size={16} />} onPress={() => setOpened("register")}>
-      {t.register}
-    </Button>
-  )
+  const register = mayWrite && <CreateButton onPress={() => setOpened("register")}>{t.register}</CreateButton>
   return (
     <>
       <PageHead title={t.registry} actions={register}>

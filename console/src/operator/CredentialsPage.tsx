@@ -1,12 +1,11 @@
 /** The credentials of the operator. */
-import { Plus } from "lucide-react"
 import { useState } from "react"
 import type { Token } from "../kernel/Contract.ts"
 import { useRows } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { useSession } from "../kernel/Session.ts"
 import { t as common } from "../kernel/texts.en.ts"
-import { Button } from "../widgets/Button.tsx"
+import { CreateButton } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
 import { PageHead } from "../widgets/Page.tsx"
@@ -30,9 +29,7 @@ export const Page = () => {
   const [opened, setOpened] = useState<Opened>()
   const close = () => setOpened(undefined)
   const create = mayWrite && (
-    <Button look="primary" icon={<Plus aria-hidden size={16} />} onPress={() => setOpened({ kind: "create" })}>
-      {t.createCredential}
-    </Button>
+    <CreateButton onPress={() => setOpened({ kind: "create" })}>{t.createCredential}</CreateButton>
   )
   const isOwn = (credential: Token) => credential.id === me?.credential.id
   const actions: Column<Token> = {

@@ -1,13 +1,12 @@
 /** The organizations of the installation. */
 import { Link, useNavigate } from "@tanstack/react-router"
-import { Plus } from "lucide-react"
 import { useState } from "react"
 import type { Organization } from "../kernel/Contract.ts"
 import { useRows } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { useUrl } from "../kernel/Url.ts"
-import { Button } from "../widgets/Button.tsx"
+import { CreateButton } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
 import { Notice, PageHead } from "../widgets/Page.tsx"
@@ -40,11 +39,7 @@ export const Page = () => {
   const rows = useRows("GET /api/platform/organizations", {})
   const mayWrite = useCan("write:organizations")
   const [isCreating, setCreating] = useState(false)
-  const create = mayWrite && (
-    <Button look="primary" icon={<Plus aria-hidden size={16} />} onPress={() => setCreating(true)}>
-      {t.create}
-    </Button>
-  )
+  const create = mayWrite && <CreateButton onPress={() => setCreating(true)}>{t.create}</CreateButton>
   const isEmpty = rows.rows?.length === 0
   return (
     <>

@@ -1,11 +1,10 @@
 /** The people of the installation. */
-import { Plus } from "lucide-react"
 import { useState } from "react"
 import type { User } from "../kernel/Contract.ts"
 import { useRows } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
-import { Button } from "../widgets/Button.tsx"
+import { CreateButton } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
 import { PageHead } from "../widgets/Page.tsx"
@@ -51,11 +50,7 @@ export const Page = () => {
   const mayDelete = useCan("delete:users")
   const [opened, setOpened] = useState<"create" | User>()
   const close = () => setOpened(undefined)
-  const create = mayWrite && (
-    <Button look="primary" icon={<Plus aria-hidden size={16} />} onPress={() => setOpened("create")}>
-      {t.createUser}
-    </Button>
-  )
+  const create = mayWrite && <CreateButton onPress={() => setOpened("create")}>{t.createUser}</CreateButton>
   const actions: Column<User> = {
     id: "actions",
     title: common.common.actions,

@@ -1,26 +1,21 @@
 /** The list of releases, with the zones that run them. */
 import { useNavigate } from "@tanstack/react-router"
-import { Plus } from "lucide-react"
-import { useCallback, useState } from "react"
 import type { Release } from "../kernel/Contract.ts"
 import { useAllRows, useMatching, useRows } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { useUrl } from "../kernel/Url.ts"
-import { Button } from "../widgets/Button.tsx"
-import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
+import { RecordList } from "../widgets/records/RecordList.tsx"
 import { FilterField } from "../widgets/forms/FilterField.tsx"
-import { PageHead } from "../widgets/Page.tsx"
 import { createdColumn } from "../widgets/records/Columns.tsx"
 import { RecordLink } from "../widgets/records/Links.tsx"
-import { EmptyList, ReadOnly } from "../widgets/States.tsx"
 import { descriptionColumn, releaseColumn } from "./Columns.tsx"
 import { includes } from "./Lists.ts"
 import { ReleaseForm } from "./ReleaseForm.tsx"
 import { t } from "./texts.en.ts"
 
 export const Page = () => {
-  const [{ q = "" }, setUrl] = useUrl()
+  const [{ q = "" }] = useUrl()
   const navigate = useNavigate()
   const rows = useMatching(
     useRows("GET /api/releases", {}),
@@ -29,14 +24,7 @@ export const Page = () => {
   const readsZones = useCan("read:deployment_zones")
   const zones = useAllRows(useRows("GET /api/deployment-zones", {}, { when: readsZones }), readsZones)
   const byRelease = Map.groupBy(zones.rows ?? [], ({ releaseId }) => releaseId)
-  const [isCreating, setCreating] = useState(false)
   const mayWrite = useCan("write:releases")
-  const setQ = useCallback((text: string) => setUrl({ q: text }), [setUrl])
-  const create = mayWrite && (
-    <Button look="primary" icon={<Plus aria-hidden size={16} />} onPress={() => setCreating(true)}>
-      {t.createRelease}
-    </Button>
-  )
   const columns: ReadonlyArray<Column<Release>> = [
     releaseColumn,
     { id: "parts", title: t.components, width: "1fr", cell: ({ componentIds }) => t.parts(componentIds.length) },
@@ -62,29 +50,17 @@ export const Page = () => {
     createdColumn,
   ]
   return (
-    <>
-      <PageHead title={t.releases} actions={create} />
-      {!mayWrite && <ReadOnly />}
-      <div className="filters">
-        <FilterField label={t.filterReleases} value={q} onChange={setQ} />
-      </div>
-      <DataTable
-        label={t.releases}
-        columns={columns}
-        rows={rows}
-        rowKey={({ id }) => id}
-        empty={
-          <EmptyList isFiltered={q !== ""} title={t.noReleases} action={create}>
-            {t.noReleasesDetail}
-          </EmptyList>
-        }
-      />
-      {isCreating && (
-        <ReleaseForm
-          onClose={() => setCreating(false)}
-          onCreated={(slug) => void navigate({ to: "/releases/$slug", params: { slug } })}
-        />
+    <RecordList
+      texts={{ title: t.releases, create: t.createRelease, empty: t.noReleases, emptyDetail: t.noReleasesDetail }}
+      columns={columns}
+      rows={rows}
+      mayWrite={mayWrite}
+      form={(close) => (
+        <ReleaseForm onClose={close} onCreated={(slug) => void navigate({ to: "/releases/$slug", params: { slug } })} />
       )}
-    </>
+      isFiltered={q !== ""}
+    >
+      <FilterField label={t.filterReleases} name="q" />
+    </RecordList>
   )
 }

@@ -1,5 +1,5 @@
 /** Every attempt to deliver an event, and sending it again. */
-import { useCallback, useState } from "react"
+import { useState } from "react"
 import type { Request, WebhookAttempt } from "../kernel/Contract.ts"
 import { eventNames } from "../kernel/contract/EventNames.ts"
 import { formatDuration, words } from "../kernel/Formats.ts"
@@ -103,7 +103,6 @@ export const History = () => {
     stale: ["/api/webhooks"],
     done: () => announce(t.retried),
   })
-  const setEvent = useCallback((text: string) => setUrl({ event: text }), [setUrl])
   const columns: ReadonlyArray<Column<WebhookAttempt>> = [
     { id: "when", title: t.when, width: "190px", cell: ({ timestamp }) => <Moment at={timestamp} /> },
     {
@@ -156,7 +155,7 @@ export const History = () => {
             onChange={(id) => setUrl({ endpoint: id })}
             choices={[{ id: "", title: t.all }, ...endpoints.map(({ id, url }) => ({ id, title: url }))]}
           />
-          <FilterField label={t.eventFilter} value={event} onChange={setEvent} />
+          <FilterField label={t.eventFilter} name="event" />
           <SelectField
             label={common.common.state}
             value={chosen ?? ""}

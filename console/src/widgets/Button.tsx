@@ -1,4 +1,5 @@
 /** Buttons. An action that the caller may not do has no button at all. */
+import { Plus } from "lucide-react"
 import type { ReactNode, Ref } from "react"
 import { Button as AriaButton } from "react-aria-components"
 
@@ -32,6 +33,13 @@ export const Button = ({ children, icon, isPending = false, label, look = "norma
     {icon}
     <span>{children}</span>
   </AriaButton>
+)
+
+/** The button that creates a record. */
+export const CreateButton = ({ children, onPress }: { readonly children: ReactNode; readonly onPress: () => void }) => (
+  <Button look="primary" icon={<Plus aria-hidden size={16} />} onPress={onPress}>
+    {children}
+  </Button>
 )
 
 /** A button that shows only an icon; `label` is its name. */

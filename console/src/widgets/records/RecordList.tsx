@@ -1,0 +1,63 @@
+/** A screen that lists records: its heading, the button that creates one, filters, and what stands there when there are none. */
+import { useState } from "react"
+import type { ReactNode } from "react"
+import type { Rows } from "../../kernel/Queries.ts"
+import { CreateButton } from "../Button.tsx"
+import { DataTable } from "../DataTable.tsx"
+import type { Column } from "../DataTable.tsx"
+import { PageHead } from "../Page.tsx"
+import { EmptyList, ReadOnly } from "../States.tsx"
+
+export const RecordList = <T extends { readonly id: string }>({
+  children,
+  columns,
+  form,
+  isCreating: startsCreating = false,
+  isFiltered = false,
+  mayWrite,
+  note = !mayWrite && <ReadOnly />,
+  rows,
+  texts: { create, empty, emptyDetail, title },
+}: {
+  readonly texts: {
+    readonly title: string
+    readonly create: string
+    readonly empty: string
+    readonly emptyDetail: string
+  }
+  readonly columns: ReadonlyArray<Column<T>>
+  readonly rows: Rows<T>
+  /** Whether the button that creates a record is there. */
+  readonly mayWrite: boolean
+  /** Why it is not there. */
+  readonly note?: ReactNode
+  /** Whether the form is open from the start. */
+  readonly isCreating?: boolean
+  readonly form: (close: () => void) => ReactNode
+  /** Whether the filters leave rows out. */
+  readonly isFiltered?: boolean
+  /** The filters. */
+  readonly children?: ReactNode
+}) => {
+  const [isCreating, setCreating] = useState(startsCreating)
+  const button = mayWrite && <CreateButton onPress={() => setCreating(true)}>{create}</CreateButton>
+  return (
+    <>
+      <PageHead title={title} actions={button} />
+      {note}
+      {children !== undefined && <div className="filters">{children}</div>}
+      <DataTable
+        label={title}
+        columns={columns}
+        rows={rows}
+        rowKey={({ id }) => id}
+        empty={
+          <EmptyList isFiltered={isFiltered} title={empty} action={button}>
+            {emptyDetail}
+          </EmptyList>
+        }
+      />
+      {isCreating && form(() => setCreating(false))}
+    </>
+  )
+}
