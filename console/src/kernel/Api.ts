@@ -152,5 +152,4 @@ export const callDry = async <O extends DryRunnable>(
   operation: O,
   request: Request<O>,
   options?: CallOptions,
-): Promise<AnyDryRun> =>
-  (await call(operation, { ...request, query: { dryRun: "true" } } as Request<O>, options)) as AnyDryRun
+): Promise<AnyDryRun> => (await call(operation, { ...request, query: { dryRun: "true" } }, options)) as AnyDryRun
