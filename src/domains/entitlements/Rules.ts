@@ -43,7 +43,8 @@ export const measurementErrors = (input: CreateEntitlement): ReadonlyArray<Valid
 type Changeable = Omit<Required<UpdateEntitlement>, "name" | "displayOrder" | "userFacing"> &
   Pick<Entitlement, "displayOrder" | "userFacing">
 
-const defaults: Changeable = {
+/** What a new entitlement has where the request says nothing. */
+export const defaults: Changeable = {
   description: null,
   unitSingular: null,
   unitPlural: null,

@@ -14,7 +14,8 @@ type Changeable = Pick<
 const choose = <A>(sent: A | null | undefined, current: A, fallback: A): A =>
   sent === undefined ? current : (sent ?? fallback)
 
-const defaultsOf = (key: string): Changeable => ({
+/** What a new flag has where the request says nothing. */
+export const defaultsOf = (key: string): Changeable => ({
   name: key,
   description: null,
   enabled: true,

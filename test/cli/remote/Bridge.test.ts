@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Fiber, Schedule } from "effect"
+import { Effect, Fiber } from "effect"
 import { randomBytes } from "node:crypto"
 import { spawn, spawnSync } from "node:child_process"
 import { writeFileSync } from "node:fs"
@@ -10,6 +10,7 @@ import { natsStream, natsUrl, whyNoNats } from "../../support/nats.ts"
 import { freePorts, start, temporaryDirectory } from "../../support/ServiceProcess.ts"
 import type { ServiceProcess } from "../../support/ServiceProcess.ts"
 import { withReason } from "../../support/skipped.ts"
+import { until } from "../../support/until.ts"
 import { TestService } from "../../support/TestService.ts"
 import type { Tenant } from "../../support/TestService.ts"
 
@@ -17,14 +18,6 @@ const whyNot = await whyNoNats()
 const whyNoServer = spawnSync("nats-server", ["--version"]).status === 0 ? undefined : "there is no command nats-server"
 
 const KILLS = 8
-
-const until = <E, R>(what: string, condition: Effect.Effect<boolean, E, R>) =>
-  Effect.repeat(condition, { until: (holds) => holds, schedule: Schedule.spaced("20 millis") }).pipe(
-    Effect.timeoutOrElse({
-      duration: "25 seconds",
-      orElse: () => Effect.die(new Error(`This did not happen: ${what}`)),
-    }),
-  )
 
 /** Starts bridges with a stream of their own, and compares the stream with the service. */
 const world = Effect.fnUntraced(function* (url = natsUrl) {

@@ -3,6 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Locator, Page } from "playwright-core"
 import { json, localServer } from "../../support/LocalServer.ts"
+import { until } from "../../support/until.ts"
 import { violationsIn } from "../Accessibility.ts"
 import { open, SALESFORCE, signIn, World } from "../World.ts"
 import { assertClean, checkScreens } from "./Screens.ts"
@@ -269,7 +270,10 @@ export const suite: Suite = (it) => {
           await test.click()
           await page.getByText("The connection works").waitFor()
         })
-        while (asked.length < 2) yield* Effect.sleep(10)
+        yield* until(
+          "both keys were tried",
+          Effect.sync(() => asked.length >= 2),
+        )
         assert.deepStrictEqual(
           asked.map(({ headers }) => [headers.authorization, headers["stripe-context"]]),
           [
@@ -376,7 +380,10 @@ export const suite: Suite = (it) => {
         const rows = page.getByRole("table", { name: "History" })
         const ended = Effect.fnUntraced(function* (state: string, count: number) {
           const path = `/webhooks/history?endpoint=${id}&state=${state}`
-          while ((yield* call("GET", path)).body.items.length < count) yield* Effect.sleep(50)
+          yield* until(
+            `${count} attempts are ${state}`,
+            Effect.map(call("GET", path), ({ body }) => body.items.length >= count),
+          )
         })
         // The service repeats a delivery after 5 seconds, and then not for 5 minutes.
         yield* ended("Failure", 2)
@@ -417,7 +424,10 @@ export const suite: Suite = (it) => {
           await rows.getByRole("button", { name: "Customer creation" }).click()
           await dialog.getByRole("button", { name: "Retry" }).click()
         })
-        while (asked.length < 4) yield* Effect.sleep(10)
+        yield* until(
+          "all four were received",
+          Effect.sync(() => asked.length >= 4),
+        )
         yield* call("DELETE", `/webhooks/${id}`)
         yield* call("DELETE", "/customers/recovered")
       }),

@@ -92,7 +92,7 @@ const makeJournal = async (path: string, newSource: string, unlock: () => void):
     lines: () => lines,
     append: async (more) => {
       if (isClosed) throw new TypeError("The buffer is closed")
-      // After a failed write the file is written anew.
+      // A write failed before and closed the file: it is replaced as a whole.
       if (file === undefined) await replace(lines)
       const target = file as unknown as FileHandle
       const { size } = await target.stat()

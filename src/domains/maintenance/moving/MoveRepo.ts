@@ -61,7 +61,7 @@ const make = Effect.gen(function* () {
       }
     }),
 
-    /** The columns that are stored. Generated ones are computed anew. */
+    /** The columns that are stored. The database computes generated ones itself. */
     columns: (table: string) =>
       sql<Column>`
         SELECT attname AS name, format_type(atttypid, atttypmod) AS type FROM pg_attribute

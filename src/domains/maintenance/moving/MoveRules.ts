@@ -4,7 +4,6 @@
  * them, so that no digit and no byte is lost.
  */
 import { Option, Result, Schema } from "effect"
-import { createHash } from "node:crypto"
 
 export const FORMAT = "keyshelf-organization"
 export const FORMAT_VERSION = 1
@@ -99,10 +98,6 @@ const readLine = Schema.decodeUnknownOption(Line)
 export const parseLine = (text: string): Option.Option<Row | TableStart | End | Header> => readLine(text)
 
 export const isRow = (line: Row | TableStart | End | Header): line is Row => Array.isArray(line)
-
-/** The value that a row adds to the digest of its table: 60 bits of its MD5, as the database computes it. */
-export const rowHash = (text: string): bigint =>
-  BigInt(`0x${createHash("md5").update(text).digest("hex").slice(0, 15)}`)
 
 /** The tables that differ. */
 export const differences = (

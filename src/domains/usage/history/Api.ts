@@ -41,7 +41,7 @@ export class UsageEventsApi extends HttpApiGroup.make("usageEvents")
           identifier: "voidUsageEvent",
           summary: "Void an event of usage",
           description:
-            "The event no longer counts. The usage of its period is recomputed without it, for every aggregation. The event stays in the list with `voidedAt` and `voidedBy`, and its transaction id cannot be used again. Of a month whose events are no longer stored, it is 404.",
+            "The event no longer counts. The usage of its period is recomputed without it, for every aggregation. The event stays in the list with `voidedAt` and `voidedBy`, and its transaction id cannot be used again. An event of a month that is no longer stored is not found (404).",
         }),
       ),
     HttpApiEndpoint.get("history", `${PATH}/history`, {

@@ -125,12 +125,16 @@ describe("the plan of a catalogue", () => {
     assertNothingToDo(planOf(file, after(nothing, plan.steps), pruning))
   })
 
-  it.prop("of an export is empty, and the export makes the same service anew", { seed: Seed }, ({ seed }) => {
-    const service = serviceWith(fileFrom(seed))
-    const exported = decode(structuredClone(fileOf(service)))
-    assertNothingToDo(planOf(exported, service, pruning))
-    assert.deepStrictEqual(fileOf(serviceWith(exported)), fileOf(service))
-  })
+  it.prop(
+    "of an export is empty, and applying the export to an empty service makes the same one",
+    { seed: Seed },
+    ({ seed }) => {
+      const service = serviceWith(fileFrom(seed))
+      const exported = decode(structuredClone(fileOf(service)))
+      assertNothingToDo(planOf(exported, service, pruning))
+      assert.deepStrictEqual(fileOf(serviceWith(exported)), fileOf(service))
+    },
+  )
 
   it.prop(
     "leads from any catalogue to any other, unless that would change a published version",

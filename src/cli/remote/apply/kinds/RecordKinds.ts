@@ -1,6 +1,7 @@
 /** The kinds of records with one request each. */
 import type { EntitlementType } from "../../../../domains/entitlements/Model.ts"
-import { measurementOf } from "../../../../domains/entitlements/Rules.ts"
+import { defaults as entitlementDefaults, measurementOf } from "../../../../domains/entitlements/Rules.ts"
+import { defaultsOf as flagDefaultsOf } from "../../../../domains/flags/Rules.ts"
 import { canonicalUrl } from "../../../../domains/webhooks/endpoints/Rules.ts"
 import type { Properties } from "../Plan.ts"
 import { isProperties, textOf } from "../Values.ts"
@@ -22,16 +23,7 @@ export const entitlements: RecordKind = {
   required: ["slug", "name", "type"],
   defaultsOf: ({ type }) => ({
     ...measurementOf({ name: "", type: type as EntitlementType }),
-    description: null,
-    unitSingular: null,
-    unitPlural: null,
-    saleUnitFactor: null,
-    saleUnitSingular: null,
-    saleUnitPlural: null,
-    displayOrder: 0,
-    icon: null,
-    userFacing: true,
-    warningThresholdPercent: null,
+    ...entitlementDefaults,
   }),
   immutable: ["type", "aggregationMethod", "resetPeriod", "resetAnchor"],
   removal: deletion,
@@ -80,15 +72,7 @@ export const featureFlags: RecordKind = {
   idOf: (record) => textOf(record, "key"),
   method: "PUT",
   required: ["key", "type"],
-  defaultsOf: ({ key }) => ({
-    name: key,
-    description: null,
-    enabled: true,
-    metadata: {},
-    variants: [],
-    defaultVariant: null,
-    targetings: [],
-  }),
+  defaultsOf: (record) => ({ ...flagDefaultsOf(textOf(record, "key")) }),
   immutable: ["type"],
   removal: deletion,
   hasDryRun: { update: false, removal: false },

@@ -1,4 +1,4 @@
-/** Where a bridge has its settings from that nobody else on the machine may read: the environment, and files that it names. */
+/** The settings of a bridge that other users of the machine must not read: from the environment, and from files that it names. */
 import { Effect, Redacted, Schema } from "effect"
 import { readFile } from "node:fs/promises"
 import { reason } from "../../../../infra/embedded/Errors.ts"
