@@ -7,8 +7,8 @@ import { useSession } from "../kernel/Session.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { ConfirmDialog, FormDialog } from "../widgets/forms/Form.tsx"
 import type { ScopeKinds } from "../widgets/forms/ScopeGrid.tsx"
-import { TokenForm } from "../widgets/records/TokenForm.tsx"
-import { UnseenSecret } from "../widgets/records/Tokens.tsx"
+import { TokenForm } from "../widgets/tokens/TokenForm.tsx"
+import { UnseenSecret } from "../widgets/tokens/Tokens.tsx"
 import { t } from "./texts.en.ts"
 
 const STALE = { stale: ["/api/platform/credentials"] }

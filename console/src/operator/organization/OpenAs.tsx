@@ -7,7 +7,7 @@ import type { Organization } from "../../kernel/Contract.ts"
 import { HOUR_MS } from "../../kernel/Formats.ts"
 import { useWrite } from "../../kernel/Queries.ts"
 import { FormDialog } from "../../widgets/forms/Form.tsx"
-import { UnseenSecret } from "../../widgets/records/Tokens.tsx"
+import { UnseenSecret } from "../../widgets/tokens/Tokens.tsx"
 import { SecretDialog } from "../../widgets/Secret.tsx"
 import { t } from "../texts.en.ts"
 

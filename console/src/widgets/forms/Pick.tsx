@@ -21,6 +21,8 @@ interface Props {
   readonly isRequired?: boolean
   readonly autoFocus?: boolean
   readonly isCode?: boolean
+  /** The choices for what was typed are not there yet. */
+  readonly isSearching?: boolean
 }
 
 const Parts = ({
@@ -28,6 +30,7 @@ const Parts = ({
   hint,
   isCode = false,
   isRequired = false,
+  isSearching = false,
   label,
   textOf,
 }: Omit<Props, "choices" | "value" | "onChange"> & { readonly textOf: (choice: Candidate) => string }) => (
@@ -49,7 +52,12 @@ const Parts = ({
     )}
     <FieldError className="field-error">{error}</FieldError>
     <Popover className="popover">
-      <ListBox className="menu" renderEmptyState={() => <div className="menu-note">{t.common.noSuggestion}</div>}>
+      <ListBox
+        className="menu"
+        renderEmptyState={() => (
+          <div className="menu-note">{isSearching ? t.app.searching : t.common.noSuggestion}</div>
+        )}
+      >
         {/* The items of a filtered list come from the combo box. */}
         {(choice: Candidate) => (
           <ListBoxItem id={choice.id} textValue={textOf(choice)} className="menu-item offered">
@@ -84,7 +92,16 @@ export const PickField = (props: Props) => {
 
 /** A field of text with suggestions: a chosen one is written into the field by its id. The parent filters the suggestions. */
 export const SuggestField = (props: Props & { readonly onChoose?: (id: string) => void }) => {
-  const { autoFocus = false, choices, error, isRequired = false, onChange, onChoose, value } = props
+  const {
+    autoFocus = false,
+    choices,
+    error,
+    isRequired = false,
+    isSearching = false,
+    onChange,
+    onChoose,
+    value,
+  } = props
   return (
     <ComboBox
       className="field"
@@ -98,6 +115,8 @@ export const SuggestField = (props: Props & { readonly onChoose?: (id: string) =
       isRequired={isRequired}
       autoFocus={autoFocus}
       validationBehavior="aria"
+      // A list that is empty while text is typed would stay closed when its choices arrive.
+      allowsEmptyCollection={isSearching}
       allowsCustomValue
     >
       <Parts {...props} textOf={({ id }) => id} />

@@ -75,7 +75,8 @@ export const RecordField = ({
   readonly onChoose?: (slug: string) => void
 }) => {
   const { find, path, scope } = sources[kind]
-  const q = useQuiet(field.value.trim())
+  const text = field.value.trim()
+  const q = useQuiet(text)
   const isAllowed = useCan(scope)
   const found = useQuery<ReadonlyArray<Found>>({
     queryKey: [path, "offered", q],
@@ -84,7 +85,8 @@ export const RecordField = ({
     placeholderData: (before) => before,
   })
   const choices = found.data?.map(({ name, slug }) => ({ id: slug, title: name, detail: slug })) ?? []
-  return <SuggestField {...field} isCode choices={choices} />
+  const isSearching = isAllowed && (q !== text || found.isFetching)
+  return <SuggestField {...field} isCode choices={choices} isSearching={isSearching} />
 }
 
 /** A zone by its id, which has no path of its own: all zones are read. */

@@ -44,7 +44,7 @@ export const tokenColumns: ReadonlyArray<Column<Token>> = [
     width: "1.2fr",
     cell: (token) => (
       <>
-        <ValidityTag of={token} texts={t.tokenStates} />
+        <ValidityTag of={token} texts={t.states} />
         {token.revokedBy !== null && <span className="sub">{common.common.by(token.revokedBy.name)}</span>}
       </>
     ),
