@@ -55,9 +55,18 @@ const clientFor = (
 
 const MIN_SERVER_VERSION = 150_000
 
-const checkVersion = Effect.gen(function* () {
+/** Refuses a server that is too old, and a database whose tables may be distributed. */
+const checkServer = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const [row] = yield* sql<{ version: string }>`SELECT current_setting('server_version_num') AS version`
+  const [row] = yield* sql<{ version: string; hasCitus: boolean }>`
+    SELECT current_setting('server_version_num') AS version,
+      EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS "hasCitus"`
+  if (row?.hasCitus === true) {
+    return yield* new DatabaseUnavailable({
+      message:
+        "Keyshelf does not run on Citus, but the database in SERVICE_DATABASE_URL has the extension citus. Use a database without it; docs/scaling.md shows how to grow.",
+    })
+  }
   if (Number(row?.version) < MIN_SERVER_VERSION) {
     return yield* new DatabaseUnavailable({
       message: `Keyshelf needs PostgreSQL 15 or newer, but the server in SERVICE_DATABASE_URL has version ${row?.version}. Upgrade it or use another server.`,
@@ -98,7 +107,7 @@ export const connection = (whenRunning: WhenRunning) =>
         prepare: settings.databasePrepare,
       }
       const sockets = serverSocketsOf(Redacted.value(url))
-      const client = Layer.effectDiscard(checkVersion).pipe(
+      const client = Layer.effectDiscard(checkServer).pipe(
         Layer.provideMerge(clientFor(url, sockets.open, options)),
         Layer.merge(Layer.succeed(ServerSockets, sockets)),
       )
