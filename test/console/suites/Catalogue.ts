@@ -277,7 +277,7 @@ export const suite: Suite = (it) => {
           await confirm(page, "Publish")
           await page.getByText("Published", { exact: true }).waitFor()
         })
-        assert.deepStrictEqual((yield* call("GET", "/licenses/scale/entitlements")).body.items, [
+        assert.sameDeepMembers((yield* call("GET", "/licenses/scale/entitlements")).body.items, [
           { entitlementSlug: "api-calls", value: Number("123456789012345678"), overagePercent: 20 },
           { entitlementSlug: "sso", value: true, overagePercent: 0 },
         ])
