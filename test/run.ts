@@ -6,9 +6,11 @@
  */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Redacted } from "effect"
-import { spawnSync } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
+import { once } from "node:events"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
+import { text } from "node:stream/consumers"
 
 const require = createRequire(import.meta.url)
 
@@ -24,6 +26,19 @@ const script = (packageName: string, command = packageName): string => {
 const run = (title: string, args: ReadonlyArray<string>, env: Record<string, string> = {}) => {
   console.log(`\n=== ${title}`)
   const { status } = spawnSync(process.execPath, args, { stdio: "inherit", env: { ...process.env, ...env } })
+  if (status !== 0) {
+    console.error(`\n${title}: failed`)
+    process.exit(1)
+  }
+}
+
+/** Runs beside others, and prints its output when it has ended. */
+const check = async (title: string, args: ReadonlyArray<string>) => {
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] })
+  const ended = once(child, "close")
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
+  const [status]: Array<unknown> = await ended
+  console.log(`\n=== ${title}\n${stdout}${stderr}`.trimEnd())
   if (status !== 0) {
     console.error(`\n${title}: failed`)
     process.exit(1)
@@ -52,11 +67,13 @@ if (part.length > 0) {
   process.exit(0)
 }
 
-run("Types", [script("typescript", "tsc"), "--noEmit"])
-run("Types of the console", [script("typescript", "tsc"), "-p", "console"])
-run("Lint", [script("oxlint"), "--type-aware", "--deny-warnings"])
-run("Format", [script("oxfmt"), "--check", "."])
-run("Generated files", ["src/cli.ts", "openapi", "--check"])
+await Promise.all([
+  check("Types", [script("typescript", "tsc"), "--noEmit"]),
+  check("Types of the console", [script("typescript", "tsc"), "-p", "console"])
+    .then(() => check("Lint", [script("oxlint"), "--type-aware", "--deny-warnings"]))
+    .then(() => check("Format", [script("oxfmt"), "--check", "."]))
+    .then(() => check("Generated files", ["src/cli.ts", "openapi", "--check"])),
+])
 // What measures the process or injects faults at certain times runs alone. The other files run two at a time.
 const alone = ["test/faults", "test/guard", "test/start"]
 // Folders and files that start processes or a dedicated database, or that do not depend on the server version: they run once. A
