@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: builds its database, starts the service and its comparators, and measures them interleaved.
  *
- * Options: `--rounds 5`, `--seconds 4`, `--scale full|small`, `--only <part of an operation's name>`, `--write` (stores the
+ * Options: `--rounds 5`, `--seconds 4`, `--scale full|small|vast`, `--only <part of an operation's name>`, `--write` (stores the
  * tables in RESULTS.md, for complete runs only).
  */
 import { readFileSync, writeFileSync } from "node:fs"
@@ -34,8 +34,11 @@ if (options.write && (options.only !== "" || options.scale !== "full")) {
 }
 const rounds = Number(options.rounds)
 const seconds = Number(options.seconds)
-const scaleName = options.scale === "small" ? "small" : "full"
+const scaleName = options.scale === "small" || options.scale === "vast" ? options.scale : "full"
 const scale = scales[scaleName]
+/** The database with less usage, for the cost of growth. */
+const smallName = ({ full: "small", small: undefined, vast: "million" } as const)[scaleName]
+const smallScale = scales[smallName ?? "small"]
 
 const server = await databaseServer()
 console.error("Preparing the database; the first time takes some minutes.")
@@ -57,8 +60,8 @@ const measured = operations.filter(({ name }) => name.includes(options.only))
 const isWanted = (contender: Contender) =>
   measured.some(({ ways }) => Object.values(ways).some(({ by }) => by === contender))
 let smallTokens: ReadonlyArray<string> = []
-if (scaleName === "full" && isWanted("keyshelf-small")) {
-  const small = await startKeyshelf(await databaseOf(server.url, "small", scales.small))
+if (smallName !== undefined && isWanted("keyshelf-small")) {
+  const small = await startKeyshelf(await databaseOf(server.url, smallName, smallScale))
   sites.set("keyshelf-small", [small])
   smallTokens = await prepare(small, 8)
 }
@@ -83,7 +86,7 @@ const load = async (
     rate,
     seconds: forSeconds,
     tokens: (isSmall ? smallTokens : tokens).slice(0, way.organizations),
-    world: isSmall ? scales.small : scale,
+    world: isSmall ? smallScale : scale,
   }
   const script = way.by === "sql" ? "comparators/insert.mjs" : "load.mjs"
   const before = processorTime(servers)

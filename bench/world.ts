@@ -22,9 +22,14 @@ export interface Scale {
   readonly eventsPerTotal: number
 }
 
-/** `full`: 100,000 customers, 10,000 instances and 10 million usage events. `small`: a thousandth of the events. */
+/**
+ * `full`: 100,000 customers, 10,000 instances and 10 million usage events. `small`: a thousandth of the events. `vast` and `million`:
+ * as `full`, with 100 million and 1 million events.
+ */
 export const scales = {
   full: { organizations: 100, customers: 1000, instances: 100, months: 10, eventsPerTotal: 10 },
+  vast: { organizations: 100, customers: 1000, instances: 100, months: 10, eventsPerTotal: 100 },
+  million: { organizations: 100, customers: 1000, instances: 100, months: 10, eventsPerTotal: 1 },
   small: { organizations: 10, customers: 100, instances: 10, months: 1, eventsPerTotal: 10 },
 } as const satisfies Record<string, Scale>
 
