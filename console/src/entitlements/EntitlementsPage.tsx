@@ -6,9 +6,8 @@ import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { useUrl } from "../kernel/Url.ts"
 import type { Column } from "../widgets/DataTable.tsx"
-import { SelectField } from "../widgets/forms/Fields.tsx"
 import { RecordList } from "../widgets/records/RecordList.tsx"
-import { FilterField } from "../widgets/forms/FilterField.tsx"
+import { FilterField, FilterSelect } from "../widgets/forms/FilterField.tsx"
 import { nameColumn, updatedColumn } from "../widgets/records/Columns.tsx"
 import { RecordLink } from "../widgets/records/Links.tsx"
 import { CreateEntitlement } from "./EntitlementForm.tsx"
@@ -39,7 +38,7 @@ const columns: ReadonlyArray<Column<Entitlement>> = [
 const types: ReadonlyArray<Entitlement["type"]> = ["NUMBER", "BOOLEAN", "CONFIG"]
 
 export const Page = () => {
-  const [{ group = "", q = "", type = "" }, setUrl] = useUrl()
+  const [{ group = "", q = "", type = "" }] = useUrl()
   const navigate = useNavigate()
   const chosen = types.find((one) => one === type)
   const rows = useRows("GET /api/entitlements", { query: defined({ q, group, type: chosen }) })
@@ -61,12 +60,7 @@ export const Page = () => {
     >
       <FilterField label={common.common.filterByName} name="q" />
       <FilterField label={t.group} name="group" />
-      <SelectField
-        label={t.type}
-        value={chosen ?? ""}
-        onChange={(id) => setUrl({ type: id })}
-        choices={[{ id: "", title: common.common.all }, ...types.map((id) => ({ id, title: t.types[id] }))]}
-      />
+      <FilterSelect label={t.type} name="type" choices={types.map((id) => ({ id, title: t.types[id] }))} />
     </RecordList>
   )
 }

@@ -3,13 +3,13 @@ import { eventNames } from "../kernel/contract/EventNames.ts"
 import { inputOfMoment, momentOfInput, words } from "../kernel/Formats.ts"
 import { useUrl } from "../kernel/Url.ts"
 import type { EventName } from "../kernel/Contract.ts"
-import { FilterField } from "../widgets/forms/FilterField.tsx"
-import { SelectField, TextField } from "../widgets/forms/Fields.tsx"
+import { FilterField, FilterSelect } from "../widgets/forms/FilterField.tsx"
+import { TextField } from "../widgets/forms/Fields.tsx"
 import { PageHead } from "../widgets/Page.tsx"
 import { EventList } from "../widgets/records/EventList.tsx"
 import { t } from "./texts.en.ts"
 
-const choices = [{ id: "", title: t.all }, ...eventNames.map((name) => ({ id: name, title: words(name) }))]
+const choices = eventNames.map((name) => ({ id: name, title: words(name) }))
 
 const nameOf = (text: string): EventName | undefined => eventNames.find((name) => name === text)
 
@@ -21,7 +21,7 @@ export const Page = () => {
       <PageHead title={t.title}>{t.live}</PageHead>
       <div className="filters">
         <FilterField label={t.resource} name="resource" />
-        <SelectField label={t.kind} choices={choices} value={chosen ?? ""} onChange={(id) => setUrl({ type: id })} />
+        <FilterSelect label={t.kind} name="type" all={t.all} choices={choices} />
         <FilterField label={t.actor} name="actor" />
         <TextField
           kind="datetime-local"

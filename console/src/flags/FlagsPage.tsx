@@ -6,9 +6,8 @@ import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { useUrl } from "../kernel/Url.ts"
 import type { Column } from "../widgets/DataTable.tsx"
-import { SelectField } from "../widgets/forms/Fields.tsx"
 import { RecordList } from "../widgets/records/RecordList.tsx"
-import { FilterField } from "../widgets/forms/FilterField.tsx"
+import { FilterField, FilterSelect } from "../widgets/forms/FilterField.tsx"
 import { updatedColumn } from "../widgets/records/Columns.tsx"
 import { RecordLink } from "../widgets/records/Links.tsx"
 import { FlagForm } from "./FlagForm.tsx"
@@ -52,7 +51,7 @@ const matching =
   }
 
 export const Page = () => {
-  const [{ q = "", state = "" }, setUrl] = useUrl()
+  const [{ q = "", state = "" }] = useUrl()
   const navigate = useNavigate()
   const isFiltered = q !== "" || state !== ""
   const rows = useMatching(useRows("GET /api/feature-flags", {}), isFiltered ? matching(q, state) : undefined)
@@ -69,12 +68,10 @@ export const Page = () => {
       isFiltered={isFiltered}
     >
       <FilterField label={t.filter} name="q" />
-      <SelectField
+      <FilterSelect
         label={common.common.state}
-        value={state}
-        onChange={(id) => setUrl({ state: id })}
+        name="state"
         choices={[
-          { id: "", title: common.common.all },
           { id: "on", title: t.on },
           { id: "off", title: t.off },
         ]}

@@ -9,8 +9,7 @@ import { useUrl } from "../kernel/Url.ts"
 import type { Column } from "../widgets/DataTable.tsx"
 import { nameColumn } from "../widgets/records/Columns.tsx"
 import { RecordList } from "../widgets/records/RecordList.tsx"
-import { FilterField } from "../widgets/forms/FilterField.tsx"
-import { SelectField } from "../widgets/forms/Fields.tsx"
+import { FilterField, FilterSelect } from "../widgets/forms/FilterField.tsx"
 import { RecordLink } from "../widgets/records/Links.tsx"
 import { InstanceForm } from "./InstanceForm.tsx"
 import { TermState } from "./Term.tsx"
@@ -76,12 +75,10 @@ export const Page = () => {
       <FilterField label={common.common.filterByName} name="q" />
       <FilterField label={t.customer} name="customer" />
       <FilterField label={t.license} name="license" />
-      <SelectField
+      <FilterSelect
         label={t.filters.term}
-        value={term}
-        onChange={(id) => setUrl({ term: id })}
+        name="term"
         choices={[
-          { id: "", title: common.common.all },
           { id: "ending", title: t.filters.ending },
           { id: "ended", title: t.filters.ended },
         ]}

@@ -11,8 +11,7 @@ import { CreateButton } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
 import { nameColumn, updatedColumn } from "../widgets/records/Columns.tsx"
-import { FilterField } from "../widgets/forms/FilterField.tsx"
-import { SelectField } from "../widgets/forms/Fields.tsx"
+import { FilterField, FilterSelect } from "../widgets/forms/FilterField.tsx"
 import { PageHead } from "../widgets/Page.tsx"
 import { ListLink, RecordLink } from "../widgets/records/Links.tsx"
 import { Empty, EmptyList, ReadOnly } from "../widgets/States.tsx"
@@ -53,7 +52,7 @@ const columns: ReadonlyArray<Column<License>> = [
 const states: ReadonlyArray<License["lifecycleState"]> = ["DRAFT", "PUBLISHED", "ARCHIVED"]
 
 const Versions = ({ create }: { readonly create: ReactNode }) => {
-  const [{ entitlement = "", family = "", q = "", state = "" }, setUrl] = useUrl()
+  const [{ entitlement = "", family = "", q = "", state = "" }] = useUrl()
   const chosen = states.find((one) => one === state)
   const rows = useRows("GET /api/licenses", { query: defined({ q, family, entitlement, lifecycleState: chosen }) })
   const isFiltered = [q, family, entitlement, chosen ?? ""].some((text) => text !== "")
@@ -63,11 +62,10 @@ const Versions = ({ create }: { readonly create: ReactNode }) => {
         <FilterField label={common.common.filterByName} name="q" />
         <FilterField label={t.family} name="family" />
         <FilterField label={t.entitlementFilter} name="entitlement" />
-        <SelectField
+        <FilterSelect
           label={common.common.state}
-          value={chosen ?? ""}
-          onChange={(id) => setUrl({ state: id })}
-          choices={[{ id: "", title: common.common.all }, ...states.map((id) => ({ id, title: t.states[id] }))]}
+          name="state"
+          choices={states.map((id) => ({ id, title: t.states[id] }))}
         />
       </div>
       <DataTable

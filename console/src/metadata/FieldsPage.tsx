@@ -6,7 +6,7 @@ import { useCan, useIsAdmin } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { useUrl } from "../kernel/Url.ts"
 import type { Column } from "../widgets/DataTable.tsx"
-import { SelectField } from "../widgets/forms/Fields.tsx"
+import { FilterSelect } from "../widgets/forms/FilterField.tsx"
 import { RecordList } from "../widgets/records/RecordList.tsx"
 import { updatedColumn } from "../widgets/records/Columns.tsx"
 import { RecordLink } from "../widgets/records/Links.tsx"
@@ -42,7 +42,7 @@ const columns: ReadonlyArray<Column<MetadataField>> = [
 ]
 
 export const Page = () => {
-  const [{ type = "" }, setUrl] = useUrl()
+  const [{ type = "" }] = useUrl()
   const navigate = useNavigate()
   const resourceType = resourceTypes.find((one) => one === type)
   const rows = useRows("GET /api/metadata-fields", { query: defined({ resourceType }) })
@@ -63,11 +63,11 @@ export const Page = () => {
       )}
       isFiltered={resourceType !== undefined}
     >
-      <SelectField
+      <FilterSelect
         label={t.resourceType}
-        value={resourceType ?? ""}
-        onChange={(id) => setUrl({ type: id })}
-        choices={[{ id: "", title: t.allTypes }, ...resourceTypes.map((id) => ({ id, title: t.types[id] }))]}
+        name="type"
+        all={t.allTypes}
+        choices={resourceTypes.map((id) => ({ id, title: t.types[id] }))}
       />
     </RecordList>
   )

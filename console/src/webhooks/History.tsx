@@ -11,8 +11,7 @@ import { Button } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
 import { Dialog } from "../widgets/Dialog.tsx"
-import { FilterField } from "../widgets/forms/FilterField.tsx"
-import { SelectField } from "../widgets/forms/Fields.tsx"
+import { FilterField, FilterSelect } from "../widgets/forms/FilterField.tsx"
 import { Facts } from "../widgets/Page.tsx"
 import { ListLink } from "../widgets/records/Links.tsx"
 import { EmptyList, Failure, ReadOnly } from "../widgets/States.tsx"
@@ -89,7 +88,7 @@ const eventOf = (text: string): string | undefined => {
 type HistoryQuery = Request<"GET /api/webhooks/history">["query"]
 
 export const History = () => {
-  const [{ endpoint = "", event = "", state = "" }, setUrl] = useUrl()
+  const [{ endpoint = "", event = "", state = "" }] = useUrl()
   const chosen = states.find((one) => one === state)
   const eventFilter = eventOf(event)
   const endpoints = useRead("GET /api/webhooks", { query: { limit: "200" } }).data?.items ?? []
@@ -149,18 +148,16 @@ export const History = () => {
     <>
       <div className="tab-tools">
         <div className="filters">
-          <SelectField
+          <FilterSelect
             label={t.endpoint}
-            value={endpoints.some(({ id }) => id === endpoint) ? endpoint : ""}
-            onChange={(id) => setUrl({ endpoint: id })}
-            choices={[{ id: "", title: t.all }, ...endpoints.map(({ id, url }) => ({ id, title: url }))]}
+            name="endpoint"
+            choices={endpoints.map(({ id, url }) => ({ id, title: url }))}
           />
           <FilterField label={t.eventFilter} name="event" />
-          <SelectField
+          <FilterSelect
             label={common.common.state}
-            value={chosen ?? ""}
-            onChange={(id) => setUrl({ state: id })}
-            choices={[{ id: "", title: t.all }, ...states.map((id) => ({ id, title: t.states[id] }))]}
+            name="state"
+            choices={states.map((id) => ({ id, title: t.states[id] }))}
           />
         </div>
         {mayWrite && endpoints.length > 0 && <Button onPress={() => setRecovering(true)}>{t.recoverSince}</Button>}

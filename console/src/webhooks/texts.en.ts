@@ -30,7 +30,6 @@ export const t = {
   retry: "Retry",
   retryOf: (name: string) => `Retry ${name}`,
   retried: "Queued again",
-  all: "All",
   noHistory: "No deliveries",
   noHistoryDetail: "Each attempt to deliver an event appears here.",
   elsewhere: "Webhooks have an address of their own, which this page does not know. Set SERVICE_WEBHOOKS_URL.",
