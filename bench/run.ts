@@ -37,8 +37,8 @@ const seconds = Number(options.seconds)
 const scaleName = options.scale === "small" || options.scale === "vast" ? options.scale : "full"
 const scale = scales[scaleName]
 /** The database with less usage, for the cost of growth. */
-const smallName = ({ full: "small", small: undefined, vast: "million" } as const)[scaleName]
-const smallScale = scales[smallName ?? "small"]
+const smallName = scaleName === "vast" ? "million" : "small"
+const smallScale = scales[smallName]
 
 const server = await databaseServer()
 console.error("Preparing the database; the first time takes some minutes.")
@@ -60,7 +60,7 @@ const measured = operations.filter(({ name }) => name.includes(options.only))
 const isWanted = (contender: Contender) =>
   measured.some(({ ways }) => Object.values(ways).some(({ by }) => by === contender))
 let smallTokens: ReadonlyArray<string> = []
-if (smallName !== undefined && isWanted("keyshelf-small")) {
+if (scaleName !== "small" && isWanted("keyshelf-small")) {
   const small = await startKeyshelf(await databaseOf(server.url, smallName, smallScale))
   sites.set("keyshelf-small", [small])
   smallTokens = await prepare(small, 8)

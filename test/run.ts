@@ -23,13 +23,15 @@ const script = (packageName: string, command = packageName): string => {
   return join(dirname(manifest), file)
 }
 
+const failed = (title: string): never => {
+  console.error(`\n${title}: failed`)
+  process.exit(1)
+}
+
 const run = (title: string, args: ReadonlyArray<string>, env: Record<string, string> = {}) => {
   console.log(`\n=== ${title}`)
   const { status } = spawnSync(process.execPath, args, { stdio: "inherit", env: { ...process.env, ...env } })
-  if (status !== 0) {
-    console.error(`\n${title}: failed`)
-    process.exit(1)
-  }
+  if (status !== 0) failed(title)
 }
 
 /** Runs beside others, and prints its output when it has ended. */
@@ -39,10 +41,7 @@ const check = async (title: string, args: ReadonlyArray<string>) => {
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
   const [status]: Array<unknown> = await ended
   console.log(`\n=== ${title}\n${stdout}${stderr}`.trimEnd())
-  if (status !== 0) {
-    console.error(`\n${title}: failed`)
-    process.exit(1)
-  }
+  if (status !== 0) failed(title)
 }
 
 const LOCAL_SERVER = "postgres://postgres@127.0.0.1:5432/postgres"

@@ -126,6 +126,9 @@ export const mayHaveCommitted = (cause: Cause.Cause<never>): boolean =>
     return isBroken || sqlStateOf(reason).startsWith(SHUTDOWN_CLASS)
   })
 
-/** Whether the database has Citus. It may distribute tables by organization, so a statement must target one. */
+/**
+ * Whether the database has Citus. It may distribute tables by organization, so a statement must target one. The service refuses such a
+ * database at the start, until all of its statements do.
+ */
 export const hasCitus = (sql: SqlClient): Effect.Effect<boolean> =>
   returnedRow(sql`SELECT 1 FROM pg_extension WHERE extname = 'citus'`)
