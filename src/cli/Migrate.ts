@@ -6,6 +6,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { migrations } from "../../migrations/index.ts"
 import { convertUsageEvents } from "../domains/usage/partitions/Conversion.ts"
 import * as Database from "../infra/database/Database.ts"
+import { distribute } from "../infra/database/Distribution.ts"
 import { migrateWith } from "../infra/database/Migrations.ts"
 import { Settings } from "../infra/Settings.ts"
 import { databaseExists } from "./EmbeddedState.ts"
@@ -36,6 +37,11 @@ const unconverted = (error: SqlError) =>
     message: `The migrations are applied, but usage events are not in partitions yet: ${innermost(error)}. The service works on both. Run the command again.`,
   })
 
+const undistributed = (error: SqlError) =>
+  new CommandFailed({
+    message: `The migrations are applied, but the tables are not distributed: ${innermost(error)}. Run the command again.`,
+  })
+
 const showPending = Effect.gen(function* () {
   const { newer, pending, skipped } = yield* Schema.readState
   for (const name of pending) yield* Console.log(`Would apply ${name}`)
@@ -64,6 +70,13 @@ const apply = Effect.gen(function* () {
     }),
   )
   yield* Console.log(applied.length === 0 ? "The database is up to date." : `Applied ${counted(applied.length)}.`)
+  const distributed = yield* distribute.pipe(
+    Effect.catchTags({
+      NotDistributable: ({ message }) => Effect.fail(new CommandFailed({ message })),
+      SqlError: (error) => Effect.fail(undistributed(error)),
+    }),
+  )
+  if (distributed.length > 0) yield* Console.log(`Distributed ${distributed.length} tables on Citus.`)
   yield* convertUsageEvents((text) => Console.log(text)).pipe(
     Effect.catchTag("SqlError", (error) => Effect.fail(unconverted(error))),
   )

@@ -3,19 +3,10 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { inject } from "vitest"
+import { onEachServer } from "./Cluster.ts"
 import { databaseUrl } from "./databaseUrl.ts"
 import { findInvalidEvents } from "./eventSchemas.ts"
 import { findSecretColumns } from "./secretScan.ts"
-
-const onServer = (statement: string) =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const services = yield* Layer.build(
-        PgClient.layer({ url: Redacted.make(inject("serverUrl")), maxConnections: 1 }),
-      )
-      yield* Context.get(services, PgClient.PgClient).unsafe(statement)
-    }),
-  )
 
 // What the tests must not leave in a database, and what to do about it.
 const inspections = [
@@ -44,11 +35,13 @@ const inspect = (url: Redacted.Redacted) =>
 const created = Effect.acquireRelease(
   Effect.gen(function* () {
     const name = `keyshelf_test_${randomBytes(6).toString("hex")}`
-    yield* onServer(`CREATE DATABASE ${name} TEMPLATE ${inject("template")}`)
+    yield* onEachServer(inject("serverUrls"), `CREATE DATABASE ${name} TEMPLATE ${inject("template")}`)
     return { name, url: Redacted.make(databaseUrl(inject("serverUrl"), name)) }
   }),
   ({ name, url }) =>
-    inspect(url).pipe(Effect.ensuring(Effect.orDie(onServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)))),
+    inspect(url).pipe(
+      Effect.ensuring(Effect.orDie(onEachServer(inject("serverUrls"), `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`))),
+    ),
 )
 
 /** The URL of a new migrated database, or of the existing one if a second service is built. */

@@ -26,7 +26,7 @@ const make = Effect.gen(function* () {
   const columns = sql.literal(`id, type, occurred_at AS "timestamp", organization_id AS "organizationId", actor,
     data::text AS data, previous::text AS previous, position::text AS position`)
 
-  const enqueue = sql.literal(outboxInsertion(yield* OutboxCondition))
+  const enqueue = outboxInsertion(sql, yield* OutboxCondition)
 
   /** The statement that stores the event, once for each row of `from`. */
   const insertion = (event: EventRecord, from: Fragment = sql.literal("")) => sql`
@@ -143,7 +143,8 @@ const make = Effect.gen(function* () {
      */
     insertForDelivery: (event: EventRecord) =>
       returnedRow(sql`
-        WITH event AS (${insertion(event)} RETURNING organization_id, id, occurred_at) ${enqueue} RETURNING 1`),
+        WITH event AS (${insertion(event)} RETURNING organization_id, id, occurred_at)
+        ${enqueue(event.organizationId)} RETURNING 1`),
 
     /**
      * Runs a change (`INSERT ... RETURNING`) and stores its event in one statement. If the change affects no row,
@@ -156,7 +157,7 @@ const make = Effect.gen(function* () {
             (client) => client`
               WITH change AS (${change}), event AS (
                 ${insertion(event, sql.literal("FROM change"))} RETURNING organization_id, id, occurred_at
-              ), delivery AS (${enqueue} RETURNING 1)
+              ), delivery AS (${enqueue(event.organizationId)} RETURNING 1)
               SELECT EXISTS (SELECT 1 FROM delivery) AS "handedOver" FROM change`,
           ),
         ),

@@ -9,6 +9,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { applicationNameOf, NodeId } from "../../kernel/ports/NodeId.ts"
 import { Settings } from "../Settings.ts"
 import * as EmbeddedPostgres from "../embedded/EmbeddedPostgres.ts"
+import { distribute } from "./Distribution.ts"
 import { migrate } from "./Migrations.ts"
 import * as ReadOnlyConnections from "./ReadOnlyConnections.ts"
 import { ServerSockets, serverSocketsOf } from "./ServerSockets.ts"
@@ -55,21 +56,22 @@ const clientFor = (
 
 const MIN_SERVER_VERSION = 150_000
 
-/** Refuses a server that is too old, and a database whose tables may be distributed. */
+const MIN_CITUS_VERSION = 13
+
+/** Refuses a server or an extension Citus that is too old. */
 const checkServer = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const [row] = yield* sql<{ version: string; hasCitus: boolean }>`
+  const [row] = yield* sql<{ version: string; citus: string | null }>`
     SELECT current_setting('server_version_num') AS version,
-      EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS "hasCitus"`
-  if (row?.hasCitus === true) {
-    return yield* new DatabaseUnavailable({
-      message:
-        "Keyshelf does not run on Citus, but the database in SERVICE_DATABASE_URL has the extension citus. Use a database without it; docs/scaling.md shows how to grow.",
-    })
-  }
+      (SELECT extversion FROM pg_extension WHERE extname = 'citus') AS citus`
   if (Number(row?.version) < MIN_SERVER_VERSION) {
     return yield* new DatabaseUnavailable({
       message: `Keyshelf needs PostgreSQL 15 or newer, but the server in SERVICE_DATABASE_URL has version ${row?.version}. Upgrade it or use another server.`,
+    })
+  }
+  if (row?.citus != null && Number.parseInt(row.citus, 10) < MIN_CITUS_VERSION) {
+    return yield* new DatabaseUnavailable({
+      message: `Keyshelf needs Citus 13 or newer, but the database in SERVICE_DATABASE_URL has version ${row.citus}. Upgrade the extension.`,
     })
   }
 })
@@ -124,9 +126,10 @@ const upkeep = Layer.effectDiscard(Effect.flatMap(PgClient.PgClient, (sql) => ke
 /** Connects to the database and migrates it. */
 export const layer = (whenRunning: WhenRunning) =>
   Layer.effectDiscard(
-    migrate.pipe(
+    Effect.andThen(migrate, distribute).pipe(
       Effect.catchTags({
         SqlError: (error) => Effect.fail(unavailable("The schema", error)),
+        NotDistributable: ({ message }) => Effect.fail(new DatabaseUnavailable({ message })),
         MigrationError: (error) =>
           Effect.fail(new DatabaseUnavailable({ message: `The schema cannot be migrated: ${error.message}` })),
       }),

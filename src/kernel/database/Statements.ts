@@ -127,8 +127,8 @@ export const mayHaveCommitted = (cause: Cause.Cause<never>): boolean =>
   })
 
 /**
- * Whether the database has Citus. It may distribute tables by organization, so a statement must target one. The service refuses such a
- * database at the start, until all of its statements do.
+ * Whether the database has Citus, which distributes the tables by organization. A statement names one organization by a parameter, in
+ * each of its subqueries too. Where that costs too much on one server, there is one form for each.
  */
 export const hasCitus = (sql: SqlClient): Effect.Effect<boolean> =>
   returnedRow(sql`SELECT 1 FROM pg_extension WHERE extname = 'citus'`)

@@ -1,5 +1,6 @@
 /** Selects the events that enter the outbox. */
 import { Context, Effect, Layer } from "effect"
+import type { SqlClient } from "effect/sql/SqlClient"
 import { OutboxCondition } from "../../events/OutboxSql.ts"
 
 /**
@@ -15,9 +16,9 @@ export const OutboxSelection = Context.Reference<"subscribed" | "all">(
   },
 )
 
-const hasSubscribers = `EXISTS (
+const hasSubscribers = (sql: SqlClient, organizationId: string) => sql`EXISTS (
   SELECT 1 FROM webhook_endpoints endpoint
-  WHERE endpoint.organization_id = event.organization_id AND endpoint.disabled_at IS NULL)`
+  WHERE endpoint.organization_id = ${organizationId} AND endpoint.disabled_at IS NULL)`
 
 /** Provides the condition to `domains/events`, which may not know who subscribes. */
 export const layer = Layer.effect(

@@ -1,0 +1,164 @@
+/**
+ * Distributes the tables by organization on Citus. A table with a column `organization_id` that is never null is distributed by it,
+ * all in one colocation group: a statement that names one organization runs on one worker. What statements of all organizations
+ * join with such tables is a reference table, with a copy on each node. The others stay on the coordinator.
+ *
+ * Citus commits on a worker first, and on the coordinator afterwards: what a worker has committed would have no outbox row if the
+ * coordinator stopped in between. It commits in two phases if a table that it knows has changed on the coordinator, too. A trigger
+ * sees to that: storing an outbox row, or the answer for an idempotency key, deletes from `citus_commits`, which has no rows.
+ */
+import { Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { hasCitus } from "../../kernel/database/Statements.ts"
+import { migrationsTable } from "./Migrations.ts"
+
+/** Tables with a copy on each node. */
+export const referenceTables = ["organizations", "users", "connectors", "usage_retention"] as const
+
+/** Tables on the coordinator. Citus knows those with foreign keys. */
+export const coordinatorTables = [
+  "citus_commits",
+  "credentials",
+  "idempotency_keys",
+  "secret_key_checks",
+  "signing_keys",
+  "usage_drops",
+  "webhook_lanes",
+  "webhook_outbox",
+  "webhook_queue",
+] as const
+
+const isOneOf = (tables: ReadonlyArray<string>) => (name: string) => tables.includes(name)
+const isReference = isOneOf(referenceTables)
+const isOnCoordinator = isOneOf([...coordinatorTables, migrationsTable])
+
+/** The database has Citus, but its tables cannot be distributed. The message says why and what to do. */
+export class NotDistributable extends Schema.TaggedError<NotDistributable>()("NotDistributable", {
+  message: Schema.String,
+}) {}
+
+/** How a table is to be stored: `distributed` by organization, as a `reference` table, or on the `coordinator`. */
+export type Kind = "distributed" | "reference" | "coordinator"
+
+/** Returns how a table is to be stored. Pure. */
+export const kindOf = (table: { readonly name: string; readonly hasOrganization: boolean }): Kind | undefined => {
+  if (isOnCoordinator(table.name)) return "coordinator"
+  if (isReference(table.name)) return "reference"
+  return table.hasOrganization ? "distributed" : undefined
+}
+
+/** A table of the service, with its kind as planned and as Citus has it. */
+export interface PlannedTable {
+  readonly name: string
+  readonly planned: Kind
+  readonly actual: Kind
+  readonly colocation: number | null
+}
+
+/** Reads all tables and how Citus stores them. Partitions follow their table. */
+export const plannedTables = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql<{ name: string; hasOrganization: boolean; actual: Kind; colocation: number | null }>`
+    SELECT class.relname AS name, coalesce(organization.attnotnull, false) AS "hasOrganization",
+      CASE citus.citus_table_type
+        WHEN 'distributed' THEN 'distributed' WHEN 'reference' THEN 'reference' ELSE 'coordinator' END AS actual,
+      citus.colocation_id AS colocation
+    FROM pg_class class
+    LEFT JOIN pg_attribute organization ON organization.attrelid = class.oid AND organization.attname = 'organization_id'
+    LEFT JOIN citus_tables citus ON citus.table_name = class.oid
+    WHERE class.relnamespace = 'public'::regnamespace AND class.relkind IN ('r', 'p') AND NOT class.relispartition
+      AND class.relname <> ${migrationsTable}
+    ORDER BY class.relname`
+  return rows.flatMap(({ actual, colocation, hasOrganization, name }): ReadonlyArray<PlannedTable> => {
+    const planned = kindOf({ name, hasOrganization })
+    return planned === undefined ? [] : [{ name, planned, actual, colocation }]
+  })
+})
+
+const FIRST = "events"
+
+const storeAs = ({ name, planned }: PlannedTable) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) => {
+    if (planned === "reference") return sql`SELECT create_reference_table(${name})`
+    const group = name === FIRST ? "none" : FIRST
+    return sql`SELECT create_distributed_table(${name}, 'organization_id', colocate_with => ${group})`
+  })
+
+// The other tables join the colocation group of the first one.
+const inOrder = (tables: ReadonlyArray<PlannedTable>) =>
+  tables.toSorted((one, other) => Number(other.name === FIRST) - Number(one.name === FIRST))
+
+const commitInTwoPhases = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`CREATE TABLE citus_commits (id integer PRIMARY KEY)`
+  yield* sql`SELECT citus_add_local_table_to_metadata('citus_commits')`
+  yield* sql`
+    CREATE FUNCTION commit_in_two_phases() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      DELETE FROM citus_commits WHERE id = 0;
+      RETURN NULL;
+    END $$`
+  for (const table of ["webhook_outbox", "idempotency_keys"]) {
+    yield* sql`
+      CREATE TRIGGER commits_in_two_phases AFTER INSERT OR UPDATE ON ${sql(table)}
+      FOR EACH STATEMENT EXECUTE FUNCTION commit_in_two_phases()`
+  }
+})
+
+// The versions of the catalog are for a cache that a sharded service does not have: one row of each organization would be
+// written from triggers of many shards.
+const dropCatalogTriggers = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const triggers = yield* sql<{ name: string; table: string }>`
+    SELECT tgname AS name, tgrelid::regclass::text AS table FROM pg_trigger
+    WHERE NOT tgisinternal AND tgfoid = 'catalog_changed'::regproc`
+  for (const { name, table } of triggers) yield* sql`DROP TRIGGER ${sql(name)} ON ${sql(table)}`
+})
+
+const hasRows = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [row] = yield* sql<{ found: boolean }>`SELECT EXISTS (SELECT 1 FROM organizations) AS found`
+  return row?.found === true
+})
+
+const distributeAll = (tables: ReadonlyArray<PlannedTable>) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    // Keys between tables of which one is still local are refused: they are dropped first, and added again.
+    const keys = yield* sql<{ table: string; name: string; definition: string }>`
+      SELECT conrelid::regclass::text AS table, conname AS name, pg_get_constraintdef(oid) AS definition
+      FROM pg_constraint WHERE contype = 'f' AND connamespace = 'public'::regnamespace AND conparentid = 0`
+    for (const { name, table } of keys) yield* sql`ALTER TABLE ${sql(table)} DROP CONSTRAINT ${sql(name)}`
+    yield* dropCatalogTriggers
+    for (const table of inOrder(tables)) yield* storeAs(table)
+    for (const { definition, name, table } of keys) {
+      yield* sql`ALTER TABLE ${sql(table)} ADD CONSTRAINT ${sql(name)} ${sql.literal(definition)}`
+    }
+  })
+
+/**
+ * Distributes what is not distributed yet, in one transaction, and returns the names of these tables. Does nothing without
+ * Citus. Fails if the database already has organizations: distributing would block their requests for as long as copying takes.
+ */
+export const distribute = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  if (!(yield* hasCitus(sql))) return []
+  return yield* sql.withTransaction(
+    Effect.gen(function* () {
+      yield* sql`SELECT pg_advisory_xact_lock(hashtextextended('keyshelf distribute', 0))`
+      const missing = (yield* plannedTables).filter(({ actual, planned }) => actual !== planned)
+      if (missing.length === 0) return []
+      if (yield* hasRows) {
+        return yield* new NotDistributable({
+          message: `The database has Citus and organizations, but ${missing.length} tables are not distributed (${missing[0]?.name} ...). Create an empty database with the extension, and move each organization into it: keyshelf organization export, keyshelf organization import.`,
+        })
+      }
+      yield* sql`SET LOCAL citus.multi_shard_modify_mode TO 'sequential'`
+      yield* sql`SET LOCAL citus.enable_unsafe_triggers TO on`
+      yield* sql`SET LOCAL statement_timeout TO '10min'`
+      yield* distributeAll(missing)
+      yield* commitInTwoPhases
+      return missing.map(({ name }) => name)
+    }),
+  )
+})
