@@ -4,7 +4,9 @@ import { Context, Effect, Layer, Redacted, Scope } from "effect"
 import { randomBytes, randomInt } from "node:crypto"
 import { createServer } from "node:net"
 import { SqlClient } from "effect/sql"
+import { distribute } from "../../../src/infra/database/Distribution.ts"
 import { migrate } from "../../../src/infra/database/Migrations.ts"
+import { joinNodes, onEachServer } from "../../support/Cluster.ts"
 import { databaseUrl } from "../../support/databaseUrl.ts"
 import { request } from "../../support/http.ts"
 import type { HttpResponse } from "../../support/http.ts"
@@ -17,6 +19,8 @@ import type { Receiver } from "./Receiver.ts"
 /** A PostgreSQL server, optionally with a migrated template database. */
 export interface Server {
   readonly url: string
+  /** The servers of a Citus cluster; `url` is the first of them. */
+  readonly cluster?: ReadonlyArray<string>
   readonly template?: string
   /** The server's data directory, if the test may break the server. */
   readonly dataDir?: string
@@ -103,10 +107,9 @@ const clientOf = (url: string, maxConnections: number) =>
     Context.get(PgClient.PgClient),
   )
 
-const createDatabase = Effect.fnUntraced(function* ({ tablespace, template, url }: Server) {
+const createDatabase = Effect.fnUntraced(function* ({ cluster, tablespace, template, url }: Server) {
   const name = `keyshelf_faults_${randomBytes(6).toString("hex")}`
-  const onServer = (statement: string) =>
-    Effect.orDie(Effect.scoped(Effect.flatMap(clientOf(url, 1), (sql) => sql.unsafe(statement))))
+  const onServer = (statement: string) => Effect.orDie(onEachServer(cluster ?? [url], statement))
   if (tablespace !== undefined) {
     yield* Effect.acquireRelease(onServer(`CREATE TABLESPACE ${name} LOCATION '${tablespace}'`), () =>
       onServer(`DROP TABLESPACE ${name}`),
@@ -118,9 +121,12 @@ const createDatabase = Effect.fnUntraced(function* ({ tablespace, template, url 
     ),
     () => onServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
   )
+  if (cluster !== undefined) yield* Effect.orDie(joinNodes(cluster, name))
   const own = databaseUrl(url, name)
   const sql = yield* clientOf(own, 6)
-  if (template === undefined) yield* Effect.orDie(Effect.provideService(migrate, SqlClient.SqlClient, sql))
+  if (template === undefined) {
+    yield* Effect.orDie(Effect.provideService(Effect.andThen(migrate, distribute), SqlClient.SqlClient, sql))
+  }
   return { url: own, sql }
 })
 

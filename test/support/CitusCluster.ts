@@ -1,0 +1,132 @@
+/** Runs a Citus cluster, a coordinator and two workers, from the PostgreSQL of this machine, if Citus is installed there. */
+import { Effect, Exit, Schedule, Scope } from "effect"
+import { spawn, spawnSync } from "node:child_process"
+import { appendFileSync, chownSync, existsSync, mkdirSync, openSync } from "node:fs"
+import { join } from "node:path"
+import { locate } from "../../src/infra/embedded/DataDirectory.ts"
+import type { DataDirectory } from "../../src/infra/embedded/DataDirectory.ts"
+import { joinNodes, onEachServer } from "./Cluster.ts"
+import { freePorts, temporaryDirectory } from "./ServiceProcess.ts"
+import { withReason } from "./skipped.ts"
+
+const configured = (what: string): string => spawnSync("pg_config", [what], { encoding: "utf8" }).stdout?.trim() ?? ""
+
+const programs = configured("--bindir")
+
+/** Why tests on a cluster of their own are skipped, or `undefined` if Citus is installed. */
+export const whyNoCitus = existsSync(join(configured("--sharedir"), "extension", "citus.control"))
+  ? undefined
+  : "Citus is not installed"
+
+/** The name of a test, with the reason if it is skipped. */
+export const onCluster = (name: string): string => withReason(name, whyNoCitus)
+
+const settings = (port: number, directory: string, durable: boolean) => `
+port = ${port}
+listen_addresses = '127.0.0.1'
+unix_socket_directories = '${directory}'
+shared_preload_libraries = 'citus'
+max_connections = 300
+max_prepared_transactions = 300
+max_worker_processes = 100
+wal_level = logical
+timezone = UTC
+citus.shard_count = 4
+citus.node_conninfo = 'sslmode=disable'
+citus.recover_2pc_interval = 1s
+${durable ? "" : "fsync = off"}
+`
+
+const ran = (place: DataDirectory, program: string, args: ReadonlyArray<string>) =>
+  Effect.sync(() => {
+    const { status, stderr } = spawnSync(join(programs, program), args, {
+      ...place.account,
+      cwd: "/",
+      encoding: "utf8",
+    })
+    if (status !== 0) throw new Error(`${program}: ${stderr}`)
+  })
+
+const initialise = Effect.fnUntraced(function* (directory: string, port: number, durable: boolean) {
+  yield* Effect.sync(() => mkdirSync(directory, { mode: 0o755 }))
+  const place = yield* locate(join(directory, "data"))
+  const { account } = place
+  if (account !== undefined) yield* Effect.sync(() => chownSync(directory, account.uid, account.gid))
+  yield* ran(place, "initdb", [
+    "-D",
+    place.dataDir,
+    "-A",
+    "trust",
+    "-U",
+    "postgres",
+    "-E",
+    "UTF8",
+    "--locale=C",
+    "--no-sync",
+  ])
+  yield* Effect.sync(() => appendFileSync(join(place.dataDir, "postgresql.conf"), settings(port, directory, durable)))
+  return place
+})
+
+/** One server of a cluster, which a test may stop and start. */
+const serverAt = Effect.fnUntraced(function* (directory: string, port: number, durable: boolean) {
+  const place = yield* initialise(directory, port, durable)
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`
+  // A server that was restarted stops in the place of the first: after what was opened on it.
+  const scope = yield* Scope.fork(yield* Effect.scope)
+  let running = yield* Scope.fork(scope)
+  const launched = Effect.acquireRelease(
+    Effect.sync(() => {
+      const log = openSync(place.logFile, "a")
+      const child = spawn(join(programs, "postgres"), ["-D", place.dataDir], {
+        ...place.account,
+        cwd: "/",
+        stdio: ["ignore", log, log],
+      })
+      return { child, gone: new Promise<void>((resolve) => child.once("exit", () => resolve())) }
+    }),
+    // Like `pg_ctl stop -m immediate`.
+    ({ child, gone }) =>
+      Effect.andThen(
+        Effect.sync(() => child.kill("SIGQUIT")),
+        Effect.promise(() => gone),
+      ),
+  )
+  const start = Effect.gen(function* () {
+    yield* Scope.provide(launched, running)
+    yield* onEachServer([url], "SELECT 1").pipe(
+      Effect.retry(Schedule.spaced("50 millis")),
+      Effect.timeout("30 seconds"),
+      Effect.orDie,
+    )
+  })
+  yield* start
+  return {
+    url,
+    /** Stops the server at once: what it has not written to its log is lost. */
+    crash: Effect.suspend(() => Scope.close(running, Exit.void)),
+    restart: Effect.gen(function* () {
+      running = yield* Scope.fork(scope)
+      yield* start
+    }),
+  }
+})
+
+/**
+ * Starts a cluster whose database `postgres` knows its workers. It stops with the scope. With `durable`, a crashed server has what it
+ * committed.
+ */
+export const citusCluster = Effect.fnUntraced(function* ({ durable }: { readonly durable: boolean }) {
+  const directory = yield* temporaryDirectory
+  const ports = yield* freePorts(3)
+  const servers = yield* Effect.forEach(ports, (port, index) =>
+    serverAt(join(directory, `node${index}`), port, durable),
+  )
+  const urls = servers.map(({ url }) => url)
+  yield* Effect.orDie(joinNodes(urls, "postgres"))
+  const [coordinator, ...workers] = servers
+  return { coordinator: coordinator!, workers, urls }
+})
+
+/** A running cluster. */
+export type CitusCluster = Effect.Success<ReturnType<typeof citusCluster>>
