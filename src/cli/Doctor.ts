@@ -3,6 +3,7 @@ import { Console, Context, Effect, Logger } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as Database from "../infra/database/Database.ts"
 import { Settings } from "../infra/Settings.ts"
+import * as ClusterChecks from "./doctor/ClusterChecks.ts"
 import * as DatabaseChecks from "./doctor/DatabaseChecks.ts"
 import * as KeyChecks from "./doctor/KeyChecks.ts"
 import * as MachineChecks from "./doctor/MachineChecks.ts"
@@ -26,6 +27,7 @@ const connected = Effect.gen(function* () {
   for (const [part, check] of [
     ["database", DatabaseChecks.server],
     ["migrations", DatabaseChecks.schema],
+    ["citus", ClusterChecks.cluster],
     ["clock", DatabaseChecks.clock],
     ["partitions", DatabaseChecks.partitions],
     ["usage", DatabaseChecks.usagePartitions],

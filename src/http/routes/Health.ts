@@ -4,10 +4,10 @@
  * keeps it live, because a restart would not help.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Option } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { PlatformHealthApi } from "../../api/PlatformHealthApi.ts"
-import { databaseParts, TIMEOUT } from "../../infra/database/DatabaseHealth.ts"
+import { clusterPart, databaseParts, TIMEOUT } from "../../infra/database/DatabaseHealth.ts"
 import type { Parts } from "../../infra/database/DatabaseHealth.ts"
 import { ReadOnlyConnections } from "../../infra/database/ReadOnlyConnections.ts"
 import { version } from "../../infra/Version.ts"
@@ -82,12 +82,18 @@ const stateOf = Effect.gen(function* () {
   // Handlers of the APIs inherit no service, so that it is provided here.
   const connections = yield* ReadOnlyConnections
   const readDatabase = Effect.provideService(databaseParts(sql), ReadOnlyConnections, connections)
+  const readCluster = yield* clusterPart(sql)
   return Effect.gen(function* () {
-    const [database, others] = yield* Effect.all([readDatabase, registeredParts(registered)], {
-      concurrency: "unbounded",
-    })
+    const [database, cluster, registeredOthers] = yield* Effect.all(
+      [readDatabase, readCluster, registeredParts(registered)],
+      { concurrency: "unbounded" },
+    )
     const signals = signalsPart(yield* listening)
-    const state: State = { required: { process: processPart(lifecycle), ...database }, others: { signals, ...others } }
+    const others = { signals, ...Option.match(cluster, { onNone: () => ({}), onSome: (citus) => ({ citus }) }) }
+    const state: State = {
+      required: { process: processPart(lifecycle), ...database },
+      others: { ...others, ...registeredOthers },
+    }
     return state
   })
 })

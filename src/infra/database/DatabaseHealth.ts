@@ -1,9 +1,12 @@
 /** The database's parts of readiness. */
 import type { PgClient } from "@effect/sql-pg"
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
+import { SqlClient } from "effect/sql"
 import { migrations } from "../../../migrations/index.ts"
 import type { PartState } from "../../kernel/ports/HealthChecks.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
+import { citusVersion, readNodes, readPlacement } from "./ClusterState.ts"
+import type { Placement } from "./ClusterState.ts"
 import { migrationsTable } from "./Migrations.ts"
 import { IS_READ_ONLY, ReadOnlyConnections } from "./ReadOnlyConnections.ts"
 
@@ -28,6 +31,30 @@ const stateOf = (access: Access, tookMs: number, canNewOnesWrite: boolean): Part
   }
   return { status: "up", tookMs }
 }
+
+const placementProblem = ({ apart, misplaced, partitions, unguarded, withCatalogTrigger }: Placement) => {
+  const tables = [...misplaced, ...apart, ...partitions, ...unguarded, ...withCatalogTrigger]
+  return tables.length === 0 ? undefined : `undistributed: ${tables.length} tables, such as ${tables[0]}`
+}
+
+/**
+ * Asks the nodes of a Citus cluster, at most once a minute. Returns none on plain PostgreSQL. It does not affect readiness: while a
+ * worker is away, the organizations on the others are served.
+ */
+export const clusterPart = (sql: PgClient.PgClient) =>
+  Effect.cachedWithTTL(
+    Effect.gen(function* () {
+      if (Option.isNone(yield* citusVersion)) return Option.none<PartState>()
+      const away = (yield* readNodes).filter(({ answers }) => !answers).map(({ name }) => name)
+      const reason = away.length > 0 ? `no response from ${away.join(", ")}` : placementProblem(yield* readPlacement)
+      return Option.some<PartState>(reason === undefined ? { status: "up" } : { status: "down", reason })
+    }).pipe(
+      Effect.timeout("10 seconds"),
+      Effect.catchCause(() => Effect.succeed(Option.some<PartState>({ status: "down", reason: "cannot be read" }))),
+      Effect.provideService(SqlClient.SqlClient, sql),
+    ),
+    "1 minute",
+  )
 
 // Reads all database facts in one statement.
 export const databaseParts = (sql: PgClient.PgClient) =>

@@ -28,6 +28,15 @@ export const coordinatorTables = [
   "webhook_queue",
 ] as const
 
+/** The function of the triggers on tables of the catalog, on one server. */
+export const CATALOG_FUNCTION = "catalog_changed"
+
+/** Tables on the coordinator whose rows commit together with changes on a worker. */
+export const guardedTables = ["webhook_outbox", "idempotency_keys"] as const
+
+/** The trigger that makes such a transaction commit in two phases. */
+export const COMMITS_TRIGGER = "commits_in_two_phases"
+
 const isOneOf = (tables: ReadonlyArray<string>) => (name: string) => tables.includes(name)
 const isReference = isOneOf(referenceTables)
 const isOnCoordinator = isOneOf([...coordinatorTables, migrationsTable])
@@ -98,9 +107,9 @@ const commitInTwoPhases = Effect.gen(function* () {
       DELETE FROM citus_commits WHERE id = 0;
       RETURN NULL;
     END $$`
-  for (const table of ["webhook_outbox", "idempotency_keys"]) {
+  for (const table of guardedTables) {
     yield* sql`
-      CREATE TRIGGER commits_in_two_phases AFTER INSERT OR UPDATE ON ${sql(table)}
+      CREATE TRIGGER ${sql(COMMITS_TRIGGER)} AFTER INSERT OR UPDATE ON ${sql(table)}
       FOR EACH STATEMENT EXECUTE FUNCTION commit_in_two_phases()`
   }
 })
@@ -111,7 +120,7 @@ const dropCatalogTriggers = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const triggers = yield* sql<{ name: string; table: string }>`
     SELECT tgname AS name, tgrelid::regclass::text AS table FROM pg_trigger
-    WHERE NOT tgisinternal AND tgfoid = 'catalog_changed'::regproc`
+    WHERE NOT tgisinternal AND tgfoid = to_regproc(${CATALOG_FUNCTION})`
   for (const { name, table } of triggers) yield* sql`DROP TRIGGER ${sql(name)} ON ${sql(table)}`
 })
 
