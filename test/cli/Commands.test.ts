@@ -40,24 +40,33 @@ describe("the operator's commands", { timeout: 120_000 }, () => {
     }),
   )
 
-  it.live("a database with an old version of Citus is refused, and stays as it is", () =>
-    Effect.gen(function* () {
-      const url = yield* emptyDatabase
-      // The extension is named as installed: what it consists of does not matter to the service.
-      yield* query(
-        url,
-        `INSERT INTO pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
+  it.live(
+    "an old version of Citus is refused, and what the service does not do there; the database stays as it is",
+    () =>
+      Effect.gen(function* () {
+        const url = yield* emptyDatabase
+        // The extension is named as installed: what it consists of does not matter to the service.
+        yield* query(
+          url,
+          `INSERT INTO pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
          SELECT 99999, 'citus', oid, 'public'::regnamespace, false, '12.1-1' FROM pg_roles WHERE rolname = current_user`,
-      )
-      for (const command of ["serve", "migrate", "doctor"]) {
-        const { code, output } = yield* keyshelf([command], onDatabase(url))
-        assert.strictEqual(code, 1, output)
-        assert.include(output, "Keyshelf needs Citus 13 or newer, but the database in SERVICE_DATABASE_URL")
-        assert.notInclude(output, "    at ")
-      }
-      const tables = yield* query(url, "SELECT 1 FROM pg_tables WHERE schemaname = 'public'")
-      assert.lengthOf(tables, 0)
-    }).pipe(Effect.scoped),
+        )
+        const isRefused = Effect.fnUntraced(function* (expected: string, env: Record<string, string> = {}) {
+          for (const command of ["serve", "migrate", "doctor"]) {
+            const { code, output } = yield* keyshelf([command], { ...onDatabase(url), ...env })
+            assert.strictEqual(code, 1, output)
+            assert.include(output, expected)
+            assert.notInclude(output, "    at ")
+          }
+        })
+        yield* isRefused("Keyshelf needs Citus 13 or newer, but the database in SERVICE_DATABASE_URL")
+        yield* query(url, "UPDATE pg_extension SET extversion = '13.2-1' WHERE extname = 'citus'")
+        yield* isRefused("SERVICE_RETENTION_USAGE_EVENTS is not available on Citus", {
+          SERVICE_RETENTION_USAGE_EVENTS: "400 days",
+        })
+        const tables = yield* query(url, "SELECT 1 FROM pg_tables WHERE schemaname = 'public'")
+        assert.lengthOf(tables, 0)
+      }).pipe(Effect.scoped),
   )
 
   it.live("help and shell completions list every command", () =>

@@ -58,7 +58,7 @@ const MIN_SERVER_VERSION = 150_000
 
 const MIN_CITUS_VERSION = 13
 
-/** Refuses a server or an extension Citus that is too old. */
+/** Refuses a server or an extension Citus that is too old, and what the service does not do on Citus. */
 const checkServer = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql<{ version: string; citus: string | null }>`
@@ -72,6 +72,13 @@ const checkServer = Effect.gen(function* () {
   if (row?.citus != null && Number.parseInt(row.citus, 10) < MIN_CITUS_VERSION) {
     return yield* new DatabaseUnavailable({
       message: `Keyshelf needs Citus 13 or newer, but the database in SERVICE_DATABASE_URL has version ${row.citus}. Upgrade the extension.`,
+    })
+  }
+  const { retention } = yield* Settings
+  if (row?.citus != null && Option.isSome(retention.usageEvents)) {
+    return yield* new DatabaseUnavailable({
+      message:
+        "SERVICE_RETENTION_USAGE_EVENTS is not available on Citus, where events of usage are not in monthly partitions. Remove the setting.",
     })
   }
 })
