@@ -44,6 +44,10 @@ const make = Effect.gen(function* () {
     }),
   )
 
+  // On Citus a row lock in a reference table locks all of its rows against writes: first sign-ins of two people would be a deadlock.
+  const lockPerson = (id: string, mode: "alone" | "shared") =>
+    isSharded ? advisoryLock(sql, `users:${id.toLowerCase()}`, mode) : Effect.void
+
   const organizationsNamed = (name: string, issuer: string, subject: string, { columns, join }: MembershipSql) => sql`
     SELECT organizations.id AS "organizationId", users.id AS "userId", users.name AS "userName",
       users.removed_at IS NOT NULL AS "isUserRemoved", ${columns}
@@ -87,15 +91,21 @@ const make = Effect.gen(function* () {
 
     /** Locks a person who gets a membership. A removal of the person waits for the transaction, or comes first. */
     lockUserForShare: (id: string) =>
-      record<User>()(sql`
-        SELECT ${userColumns} FROM users
-        WHERE id = ${id} AND removed_at IS NULL AND id <> ${platformIdentity.id} FOR SHARE`),
+      Effect.andThen(
+        lockPerson(id, "shared"),
+        record<User>()(sql`
+          SELECT ${userColumns} FROM users
+          WHERE id = ${id} AND removed_at IS NULL AND id <> ${platformIdentity.id} ${isSharded ? sql`` : sql`FOR SHARE`}`),
+      ),
 
     /** Marks a person as removed and forgets the e-mail address. Returns false if there is no such person. */
     removeUser: (id: string, by: ActorReference, at: Date) =>
-      returnedRow(sql`
-        UPDATE users SET removed_at = ${at}, removed_by = ${sql.json(by)}, email = NULL
-        WHERE id = ${id} AND removed_at IS NULL RETURNING id`),
+      Effect.andThen(
+        lockPerson(id, "alone"),
+        returnedRow(sql`
+          UPDATE users SET removed_at = ${at}, removed_by = ${sql.json(by)}, email = NULL
+          WHERE id = ${id} AND removed_at IS NULL RETURNING id`),
+      ),
 
     /** Takes issuer and subject from the removed person that has them, so that another person can have them. */
     releaseIdentity: (issuer: string, subject: string) =>
