@@ -33,7 +33,7 @@ const ofNode = ({ answers, forgotten, maxPrepared, name }: ClusterNode): Readonl
 }
 
 const placement = Effect.gen(function* () {
-  const { apart, misplaced, partitions, unguarded, withCatalogTrigger } = yield* readPlacement
+  const { apart, misplaced, partitions, unguarded, withLocalTrigger } = yield* readPlacement
   const checks: ReadonlyArray<readonly [ReadonlyArray<string>, string]> = [
     [misplaced, "not distributed. Stop the service and run `keyshelf migrate`."],
     [
@@ -45,7 +45,10 @@ const placement = Effect.gen(function* () {
       unguarded,
       "without the trigger commits_in_two_phases: a crash of the coordinator could lose events. Restore a backup.",
     ],
-    [withCatalogTrigger, "with a trigger that only works on one server: drop the triggers that call catalog_changed."],
+    [
+      withLocalTrigger,
+      "with a trigger that only works on one server: drop the triggers that call catalog_changed or instance_deleted.",
+    ],
   ]
   return checks.flatMap(([tables, what]) =>
     tables.length === 0 ? [] : [failed(PART, `${tables.length} tables (${listed(tables)}) are ${what}`)],

@@ -1,7 +1,7 @@
 /** How Citus stores the tables, and whether its nodes answer. It only reads. */
 import { Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
-import { CATALOG_FUNCTION, COMMITS_TRIGGER, guardedTables, plannedTables } from "./Distribution.ts"
+import { COMMITS_TRIGGER, droppedTriggers, guardedTables, plannedTables } from "./Distribution.ts"
 
 /** A node of the cluster. */
 export interface ClusterNode {
@@ -25,7 +25,7 @@ export interface Placement {
   /** Tables on the coordinator whose changes would commit in one phase. */
   readonly unguarded: ReadonlyArray<string>
   /** Tables with a trigger that is for one server. */
-  readonly withCatalogTrigger: ReadonlyArray<string>
+  readonly withLocalTrigger: ReadonlyArray<string>
 }
 
 /** Returns the version of Citus, or none on plain PostgreSQL. */
@@ -48,15 +48,15 @@ export const readPlacement = Effect.gen(function* () {
       AND class.relnamespace = 'public'::regnamespace ORDER BY 1`
   const guarded = yield* sql<{ name: string }>`
     SELECT tgrelid::regclass::text AS name FROM pg_trigger WHERE tgname = ${COMMITS_TRIGGER} AND tgenabled <> 'D'`
-  const catalog = yield* sql<{ name: string }>`
-    SELECT DISTINCT tgrelid::regclass::text AS name FROM pg_trigger
-    WHERE NOT tgisinternal AND tgfoid = to_regproc(${CATALOG_FUNCTION}) ORDER BY 1`
+  const dropped = yield* sql<{ name: string }>`
+    SELECT DISTINCT tgrelid::regclass::text AS name FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid
+    WHERE NOT tgisinternal AND ${sql.in("proname", droppedTriggers)} AND pronamespace = 'public'::regnamespace ORDER BY 1`
   const placement: Placement = {
     misplaced: names(tables.filter(({ actual, planned }) => actual !== planned)),
     apart: names(tables.filter(({ actual, colocation }) => actual === "distributed" && colocation !== group)),
     partitions: names(partitions),
     unguarded: guardedTables.filter((table) => !names(guarded).includes(table)),
-    withCatalogTrigger: names(catalog),
+    withLocalTrigger: names(dropped),
   }
   return placement
 })

@@ -32,8 +32,8 @@ const stateOf = (access: Access, tookMs: number, canNewOnesWrite: boolean): Part
   return { status: "up", tookMs }
 }
 
-const placementProblem = ({ apart, misplaced, partitions, unguarded, withCatalogTrigger }: Placement) => {
-  const tables = [...misplaced, ...apart, ...partitions, ...unguarded, ...withCatalogTrigger]
+const placementProblem = ({ apart, misplaced, partitions, unguarded, withLocalTrigger }: Placement) => {
+  const tables = [...misplaced, ...apart, ...partitions, ...unguarded, ...withLocalTrigger]
   return tables.length === 0 ? undefined : `undistributed: ${tables.length} tables, such as ${tables[0]}`
 }
 
