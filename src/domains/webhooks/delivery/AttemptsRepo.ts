@@ -4,7 +4,7 @@ import { Context, Effect, Layer } from "effect"
 import type { Fragment } from "effect/sql/Statement"
 import { AttemptEnds } from "../../../kernel/database/Connections.ts"
 import { isRemoved } from "../../../kernel/database/RemovedOrganizations.ts"
-import { column, hasCitus, records } from "../../../kernel/database/Statements.ts"
+import { column, executed, hasCitus, records } from "../../../kernel/database/Statements.ts"
 import { endpointName, TEST_EVENT } from "../Model.ts"
 import type { FoundEvent } from "../Payload.ts"
 import type { ClaimedRow } from "../queue/QueueRepo.ts"
@@ -23,6 +23,9 @@ export interface Subject extends FoundEvent {
   /** The active secrets, newest first. */
   readonly sealed: ReadonlyArray<string>
 }
+
+/** Longer than the second phase of a commit takes on Citus. */
+const SECOND_PHASE_SECONDS = 0.1
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -130,24 +133,41 @@ const make = Effect.gen(function* () {
         WHERE organization_id = ${organizationId} AND id = claimed."eventId" OFFSET 0
       ) event ON true`)
 
+  const findInShards = (rows: ReadonlyArray<ClaimedRow>, at: Date) =>
+    Effect.map(
+      Effect.forEach(
+        Map.groupBy(rows, ({ organizationId }) => organizationId),
+        ([organizationId, claimed]) => findSubjects(claimed, at, sql`${organizationId}::uuid`),
+      ),
+      (found) => found.flat(),
+    )
+
+  /**
+   * {@link findInShards}, once more for new deliveries without an event. Citus can commit a delivery on the coordinator a moment before
+   * the event that was stored with it.
+   */
+  const findByShard = Effect.fnUntraced(function* (rows: ReadonlyArray<ClaimedRow>, at: Date) {
+    const found = yield* findInShards(rows, at)
+    const withoutEvent = new Set(found.filter(({ type }) => type === null).map(({ lease }) => lease))
+    const uncommitted = rows.filter(
+      ({ attempt, claims, lease }) => attempt === 1 && claims === 1 && withoutEvent.has(lease),
+    )
+    if (uncommitted.length === 0) return found
+    yield* executed(sql`SELECT pg_sleep(${SECOND_PHASE_SECONDS})`)
+    const leases = new Set(uncommitted.map(({ lease }) => lease))
+    return [...found.filter(({ lease }) => !leases.has(lease)), ...(yield* findInShards(uncommitted, at))]
+  })
+
   return {
     /** Finds what these claims send. Run it with `QueueTransactions`, so that each claim is looked up by index. */
     findSubjects: (rows: ReadonlyArray<ClaimedRow>, at: Date) =>
-      isSharded
-        ? Effect.map(
-            Effect.forEach(
-              Map.groupBy(rows, ({ organizationId }) => organizationId),
-              ([organizationId, claimed]) => findSubjects(claimed, at, sql`${organizationId}::uuid`),
-            ),
-            (found) => found.flat(),
-          )
-        : findSubjects(rows, at, sql.literal(`claimed."organizationId"`)),
+      isSharded ? findByShard(rows, at) : findSubjects(rows, at, sql.literal(`claimed."organizationId"`)),
 
     /**
      * Stores the outcomes of attempts: reschedules or deletes their deliveries, updates since when endpoints fail, and
      * inserts the attempts into the history. Returns the leases that were still valid; only those change the queue. It
-     * is one statement, because each costs a round trip; a second one is for rows that were moved or lost. Its parts lock in the order of `QueueRepo`, because each reads
-     * the one before it.
+     * is one statement, but on Citus, because each costs a round trip; a second one is for rows that were moved or lost. Its parts lock
+     * in the order of `QueueRepo`, because each reads the one before it.
      *
      * An endpoint with a lost lease keeps its health, which the next attempt decides. An attempt that is already
      * stored, by a commit whose response was lost, is not changed.
