@@ -51,8 +51,8 @@ const make = Effect.gen(function* () {
   )
 
   /**
-   * The condition that an event of `kept` may wait for a delivery, on Citus: the outbox is on the coordinator. Ids rise with time, so no
-   * event before the first one that waits does.
+   * The condition that an event of `kept` may wait for a delivery, on Citus: the outbox is on the coordinator. An event with a smaller id
+   * than all that wait does not. Ids rise with time, so few others are kept.
    */
   const followsWaiting = (organizationId: string) =>
     Effect.map(
