@@ -35,7 +35,8 @@ layer(TestService.layer, { excludeTestServices: true })("the keeper of event log
       yield* rewritten.note
       const { organizationId, sql } = rewritten
       yield* sql`UPDATE event_hashes SET hash = ${Buffer.alloc(32)} WHERE organization_id = ${organizationId} AND index = 3`
-      yield* sql`UPDATE event_checkpoints SET signed_at = signed_at - interval '6 minutes'`
+      yield* sql`
+        UPDATE event_checkpoints SET signed_at = (signed_at AT TIME ZONE 'UTC' - interval '6 minutes') AT TIME ZONE 'UTC'`
       yield* rewritten.addMany(1)
       yield* intact.addMany(5)
       const parts = yield* HealthChecks

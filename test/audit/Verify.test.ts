@@ -1,5 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { randomUUID } from "node:crypto"
 import { LogReader } from "../../src/domains/audit/log/LogReader.ts"
 import { allowInventedEvents } from "../support/eventSchemas.ts"
 import { TestService } from "../support/TestService.ts"
@@ -55,9 +56,10 @@ layer(TestService.layer, { excludeTestServices: true })("verifying a stored log"
         sql`UPDATE events SET data = '{"name":"other"}' WHERE organization_id = ${organizationId} AND position = 5`,
         sql`UPDATE events SET type = 'COMPONENT_DELETED' WHERE organization_id = ${organizationId} AND position = 300`,
         sql`UPDATE events SET actor = actor || '{"name":"Nobody"}' WHERE organization_id = ${organizationId} AND position = 301`,
-        sql`UPDATE events SET occurred_at = occurred_at + interval '1 second' WHERE organization_id = ${organizationId} AND position = 302`,
+        sql`UPDATE events SET occurred_at = (occurred_at AT TIME ZONE 'UTC' + interval '1 second') AT TIME ZONE 'UTC'
+          WHERE organization_id = ${organizationId} AND position = 302`,
         sql`UPDATE events SET previous = '{}' WHERE organization_id = ${organizationId} AND position = 303`,
-        sql`UPDATE events SET id = gen_random_uuid() WHERE organization_id = ${organizationId} AND position = 304`,
+        sql`UPDATE events SET id = ${randomUUID()} WHERE organization_id = ${organizationId} AND position = 304`,
         sql`UPDATE events SET resource = 'hidden' WHERE organization_id = ${organizationId} AND position = 305`,
       ]
       yield* Effect.all(edits)

@@ -99,11 +99,13 @@ layer(TestService.layer, { excludeTestServices: true })("the secrets of an endpo
       const stored = yield* sql<{ text: string }>`
         SELECT row_to_json(webhook_secrets)::text || coalesce((SELECT string_agg(row_to_json(events)::text, '')
           FROM events WHERE organization_id = ${organizationId}), '') AS text
-        FROM webhook_secrets WHERE endpoint_id = ${one.id}`
+        FROM webhook_secrets WHERE organization_id = ${organizationId} AND endpoint_id = ${one.id}`
       assert.strictEqual(stored.length, 1)
       assert.notInclude(stored[0]?.text ?? "", one.secret.slice("whsec_".length))
-      yield* sql`UPDATE webhook_secrets SET sealed = (SELECT sealed FROM webhook_secrets WHERE endpoint_id = ${one.id})
-        WHERE endpoint_id = ${other.id}`
+      yield* sql`
+        UPDATE webhook_secrets SET sealed = (
+          SELECT sealed FROM webhook_secrets WHERE organization_id = ${organizationId} AND endpoint_id = ${one.id})
+        WHERE organization_id = ${organizationId} AND endpoint_id = ${other.id}`
       assert.isTrue(Exit.isFailure(yield* Effect.exit(active(other.id, new Date()))))
     }),
   )
