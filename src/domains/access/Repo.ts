@@ -1,6 +1,6 @@
 /** SQL statements for service accounts and credentials. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer, Schema } from "effect"
+import { Array as Arr, Context, Effect, Layer, Schema } from "effect"
 import type { ActorReference, Confinement } from "../../kernel/contract/Caller.ts"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
@@ -184,19 +184,30 @@ const make = Effect.gen(function* () {
 
     /**
      * Claims up to `count` expired organization tokens for their event, oldest first. Skips rows locked by other nodes.
+     * The accounts are read afterwards, because a cluster keeps them elsewhere.
      */
-    claimExpired: (at: Date, count: number) =>
-      records<ExpiredToken>()(sql`
+    claimExpired: Effect.fnUntraced(function* (at: Date, count: number) {
+      const expired = yield* records<Omit<ExpiredToken, "serviceAccountSlug"> & { readonly ownerId: string }>()(sql`
         UPDATE credentials SET expiry_told_at = ${at}
         WHERE id = ANY (ARRAY (
           SELECT id FROM credentials
           WHERE kind <> 'platform' AND expires_at <= ${at} AND revoked_at IS NULL AND expiry_told_at IS NULL
             AND ${isUsable}
           ORDER BY expires_at LIMIT ${count} FOR UPDATE SKIP LOCKED))
-        RETURNING ${tokenColumns}, organization_id AS "organizationId", instance_slug AS "instanceSlug", (
-          SELECT accounts.slug FROM service_accounts accounts
-          WHERE accounts.organization_id = credentials.organization_id AND accounts.id = credentials.owner_id
-        ) AS "serviceAccountSlug"`),
+        RETURNING ${tokenColumns}, organization_id AS "organizationId", instance_slug AS "instanceSlug",
+          owner_id AS "ownerId"`)
+      const owners = new Map<string, string>()
+      for (const [organizationId, tokens] of Object.entries(Arr.groupBy(expired, (row) => row.organizationId))) {
+        const accounts = yield* records<{ readonly id: string; readonly slug: string }>()(sql`
+          SELECT id, slug FROM service_accounts
+          WHERE organization_id = ${organizationId} AND id = ANY(${tokens.map(({ ownerId }) => ownerId)}::uuid[])`)
+        for (const { id, slug } of accounts) owners.set(id, slug)
+      }
+      return expired.map(({ ownerId, ...token }): ExpiredToken => ({
+        ...token,
+        serviceAccountSlug: owners.get(ownerId) ?? null,
+      }))
+    }),
 
     /**
      * Deletes credentials that ended before an instant and returns their number. A platform credential is retained as

@@ -15,9 +15,9 @@ const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const { ask } = yield* HotPath
   const pageOf = pageIds(sql, "newest")
-  const columns = sql.literal(`id, name, slug, domain, external_customer_id AS "externalCustomerId",
-    ${integrationsOf("customers")} AS integrations, created_at AS "createdAt", updated_at AS "updatedAt", created_by AS "createdBy",
-    updated_by AS "updatedBy"`)
+  const columns = (organizationId: string) => sql`id, name, slug, domain, external_customer_id AS "externalCustomerId",
+    ${integrationsOf(sql, "customers", organizationId)} AS integrations, created_at AS "createdAt", updated_at AS "updatedAt",
+    created_by AS "createdBy", updated_by AS "updatedBy"`
 
   /** The statement that stores the row if its slug is free. */
   const insertStatement = (organizationId: string, row: Customer) => sql`
@@ -36,25 +36,25 @@ const make = Effect.gen(function* () {
 
     findById: (organizationId: string, id: string) =>
       record<Customer>()(
-        sql`SELECT ${columns} FROM customers WHERE organization_id = ${organizationId} AND id = ${id}`,
+        sql`SELECT ${columns(organizationId)} FROM customers WHERE organization_id = ${organizationId} AND id = ${id}`,
       ),
 
     findBySlug: (organizationId: string, slug: string) =>
       record<Customer>()(
         ask(
           (client) =>
-            client`SELECT ${columns} FROM customers WHERE organization_id = ${organizationId} AND slug = ${slug}`,
+            client`SELECT ${columns(organizationId)} FROM customers WHERE organization_id = ${organizationId} AND slug = ${slug}`,
         ),
       ),
 
     findByExternalId: (organizationId: string, externalId: string) =>
       record<Customer>()(sql`
-        SELECT ${columns} FROM customers
+        SELECT ${columns(organizationId)} FROM customers
         WHERE organization_id = ${organizationId} AND external_customer_id = ${externalId}`),
 
     list: (organizationId: string, filters: CustomerFilters, after: Position | null, count: number) =>
       records<Customer>()(sql`
-        SELECT ${columns} FROM customers
+        SELECT ${columns(organizationId)} FROM customers
         WHERE organization_id = ${organizationId} AND id = ANY(ARRAY(${pageOf({
           table: "customers",
           organizationId,
@@ -76,22 +76,22 @@ const make = Effect.gen(function* () {
      */
     lockBySlug: (organizationId: string, slug: string) =>
       record<Customer>()(sql`
-        SELECT ${columns} FROM customers WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
+        SELECT ${columns(organizationId)} FROM customers WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
 
     /** Like {@link lockBySlug}. */
     lockById: (organizationId: string, id: string) =>
       record<Customer>()(sql`
-        SELECT ${columns} FROM customers WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`),
+        SELECT ${columns(organizationId)} FROM customers WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`),
 
     /** Locks the row against deletion until the transaction ends. */
     lockByIdShared: (organizationId: string, id: string) =>
       record<Customer>()(sql`
-        SELECT ${columns} FROM customers WHERE organization_id = ${organizationId} AND id = ${id} FOR KEY SHARE`),
+        SELECT ${columns(organizationId)} FROM customers WHERE organization_id = ${organizationId} AND id = ${id} FOR KEY SHARE`),
 
     /** Like {@link keepById}. */
     lockBySlugShared: (organizationId: string, slug: string) =>
       record<Customer>()(sql`
-        SELECT ${columns} FROM customers WHERE organization_id = ${organizationId} AND slug = ${slug} FOR KEY SHARE`),
+        SELECT ${columns(organizationId)} FROM customers WHERE organization_id = ${organizationId} AND slug = ${slug} FOR KEY SHARE`),
 
     /** Locks an external id until the transaction ends: concurrent requests cannot assign it to two customers. */
     lockExternalId: (organizationId: string, externalId: string) =>
@@ -110,7 +110,7 @@ const make = Effect.gen(function* () {
             external_customer_id = ${row.externalCustomerId}, updated_at = ${row.updatedAt},
             updated_by = ${sql.json(row.updatedBy)}
           WHERE organization_id = ${organizationId} AND id = ${row.id}
-          RETURNING ${columns}`),
+          RETURNING ${columns(organizationId)}`),
         Option.getOrThrow,
       ),
 
@@ -126,7 +126,7 @@ const make = Effect.gen(function* () {
     delete: (organizationId: string, id: string) =>
       Effect.map(
         record<Customer>()(sql`
-          DELETE FROM customers WHERE organization_id = ${organizationId} AND id = ${id} RETURNING ${columns}`),
+          DELETE FROM customers WHERE organization_id = ${organizationId} AND id = ${id} RETURNING ${columns(organizationId)}`),
         Option.getOrThrow,
       ),
   }

@@ -2,6 +2,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
+import type { Fragment } from "effect/sql/Statement"
 import { affectedRows } from "../../kernel/database/AffectedRows.ts"
 import type { AffectedInstance } from "../../kernel/contract/dryruns/Impact.ts"
 import { afterInDisplayOrder } from "../../kernel/contract/Page.ts"
@@ -10,14 +11,6 @@ import { pageIds, prefixOf } from "../../kernel/database/Pages.ts"
 import type { Unordered } from "../../kernel/database/Pages.ts"
 import { record, records } from "../../kernel/database/Statements.ts"
 import type { Entitlement, EntitlementFilters } from "./Model.ts"
-
-// The groups of a row as one JSON column, which also supplies the group slugs.
-const groups = `coalesce((
-      SELECT jsonb_agg(jsonb_build_object('id', g.id, 'name', g.name, 'slug', g.slug) ORDER BY g.slug)
-      FROM entitlement_group_members m
-      JOIN entitlement_groups g ON g.organization_id = m.organization_id AND g.id = m.group_id
-      WHERE m.organization_id = entitlements.organization_id AND m.entitlement_id = entitlements.id
-    ), '[]')`
 
 type Row = Omit<Entitlement, "groupSlugs">
 
@@ -32,14 +25,22 @@ const entitlement = <R>(statement: Effect.Effect<ReadonlyArray<unknown>, SqlErro
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  const columnsWith = (groups: string) =>
-    sql.literal(`id, slug, name, description, type, aggregation_method AS "aggregationMethod",
+  const columnsWith = (
+    groups: Fragment,
+  ) => sql`id, slug, name, description, type, aggregation_method AS "aggregationMethod",
     reset_period AS "resetPeriod", reset_anchor AS "resetAnchor", unit_singular AS "unitSingular",
     unit_plural AS "unitPlural", sale_unit_factor AS "saleUnitFactor", sale_unit_singular AS "saleUnitSingular",
     sale_unit_plural AS "saleUnitPlural", display_order AS "displayOrder", icon, user_facing AS "userFacing",
     warning_threshold_percent AS "warningThresholdPercent", ${groups} AS "entitlementGroups", created_at AS "createdAt",
-    updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`)
-  const columns = columnsWith(groups)
+    updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`
+  // The groups of a row as one JSON column, which also supplies the group slugs.
+  const columns = (organizationId: string) =>
+    columnsWith(sql`coalesce((
+      SELECT jsonb_agg(jsonb_build_object('id', g.id, 'name', g.name, 'slug', g.slug) ORDER BY g.slug)
+      FROM entitlement_group_members m
+      JOIN entitlement_groups g ON g.organization_id = m.organization_id AND g.id = m.group_id
+      WHERE m.organization_id = ${organizationId} AND m.entitlement_id = entitlements.id
+    ), '[]')`)
   const pageOf = pageIds(sql, "display")
   const inGroup = (organizationId: string, slug: string): Unordered => {
     const members = sql`FROM entitlement_group_members m WHERE m.organization_id = ${organizationId} AND m.group_id =
@@ -68,7 +69,7 @@ const make = Effect.gen(function* () {
 
     findBySlug: (organizationId: string, slug: string) =>
       entitlement(
-        sql`SELECT ${columns} FROM entitlements WHERE organization_id = ${organizationId} AND slug = ${slug}`,
+        sql`SELECT ${columns(organizationId)} FROM entitlements WHERE organization_id = ${organizationId} AND slug = ${slug}`,
       ),
 
     list: (organizationId: string, filters: EntitlementFilters, after: Position | null, count: number) => {
@@ -96,7 +97,7 @@ const make = Effect.gen(function* () {
             WHERE m.organization_id = ${organizationId} AND m.entitlement_id = ANY(ARRAY(SELECT id FROM page))
             GROUP BY m.entitlement_id
           )
-          SELECT ${columnsWith("coalesce(groups.records, '[]')")}
+          SELECT ${columnsWith(sql`coalesce(groups.records, '[]')`)}
           FROM page LEFT JOIN groups ON groups.entitlement_id = page.id
           ORDER BY display_order, id`),
         (rows) => rows.map(toEntitlement),
@@ -106,12 +107,12 @@ const make = Effect.gen(function* () {
     /** Locks the row: it cannot change, and no license can start to grant it, before the transaction ends. */
     lockBySlug: (organizationId: string, slug: string) =>
       entitlement(sql`
-        SELECT ${columns} FROM entitlements WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
+        SELECT ${columns(organizationId)} FROM entitlements WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
 
     /** Locks the row against deletion until the transaction ends. The lock is shared. */
     lockBySlugShared: (organizationId: string, slug: string) =>
       entitlement(sql`
-        SELECT ${columns} FROM entitlements WHERE organization_id = ${organizationId} AND slug = ${slug}
+        SELECT ${columns(organizationId)} FROM entitlements WHERE organization_id = ${organizationId} AND slug = ${slug}
         FOR KEY SHARE`),
 
     update: (organizationId: string, row: Entitlement) =>

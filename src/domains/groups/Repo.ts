@@ -8,13 +8,13 @@ import type { EntitlementGroup } from "./Model.ts"
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  const columns = sql.literal(`id, slug, name, description, ARRAY(
+  const columns = (organizationId: string) => sql`id, slug, name, description, ARRAY(
       SELECT e.slug FROM entitlement_group_members m
       JOIN entitlements e ON e.organization_id = m.organization_id AND e.id = m.entitlement_id
-      WHERE m.organization_id = entitlement_groups.organization_id AND m.group_id = entitlement_groups.id
+      WHERE m.organization_id = ${organizationId} AND m.group_id = entitlement_groups.id
       ORDER BY e.display_order, e.id
     ) AS "entitlementSlugs", created_at AS "createdAt", updated_at AS "updatedAt", created_by AS "createdBy",
-    updated_by AS "updatedBy"`)
+    updated_by AS "updatedBy"`
 
   return {
     /** The statement that stores the row if its slug is free. */
@@ -28,18 +28,18 @@ const make = Effect.gen(function* () {
 
     findBySlug: (organizationId: string, slug: string) =>
       record<EntitlementGroup>()(
-        sql`SELECT ${columns} FROM entitlement_groups WHERE organization_id = ${organizationId} AND slug = ${slug}`,
+        sql`SELECT ${columns(organizationId)} FROM entitlement_groups WHERE organization_id = ${organizationId} AND slug = ${slug}`,
       ),
 
     list: (organizationId: string, after: Position | null, count: number) =>
       records<EntitlementGroup>()(sql`
-        SELECT ${columns} FROM entitlement_groups
+        SELECT ${columns(organizationId)} FROM entitlement_groups
         WHERE organization_id = ${organizationId} AND id < ${idBefore(after)}
         ORDER BY id DESC LIMIT ${count}`),
 
     lockBySlug: (organizationId: string, slug: string) =>
       record<EntitlementGroup>()(sql`
-        SELECT ${columns} FROM entitlement_groups WHERE organization_id = ${organizationId} AND slug = ${slug}
+        SELECT ${columns(organizationId)} FROM entitlement_groups WHERE organization_id = ${organizationId} AND slug = ${slug}
         FOR UPDATE`),
 
     update: (organizationId: string, row: EntitlementGroup) =>

@@ -13,14 +13,15 @@ import type { Instance, InstanceFilters, OfflineSequence } from "./Model.ts"
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const { ask } = yield* HotPath
-  const slugOf = (table: "customers" | "licenses", column: string) => `(
-    SELECT named.slug FROM ${table} named
-    WHERE named.organization_id = instances.organization_id AND named.id = instances.${column})`
-  const columns = sql.literal(`id, name, slug, description, customer_id AS "customerId",
-    ${slugOf("customers", "customer_id")} AS "customerSlug", license_id AS "licenseId",
-    ${slugOf("licenses", "license_id")} AS "licenseSlug", deployment_zone_id AS "deploymentZoneId", start_license_date AS "startLicenseDate",
-    end_license_date AS "endLicenseDate", grace_days AS "graceDays", metadata, ${integrationsOf("instances")} AS integrations, created_at AS "createdAt",
-    updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`)
+  const slugOf = (table: "customers" | "licenses", column: string, organizationId: string) => sql`(
+    SELECT named.slug FROM ${sql(table)} named
+    WHERE named.organization_id = ${organizationId} AND named.id = instances.${sql(column)})`
+  const columns = (organizationId: string) => sql`id, name, slug, description, customer_id AS "customerId",
+    ${slugOf("customers", "customer_id", organizationId)} AS "customerSlug", license_id AS "licenseId",
+    ${slugOf("licenses", "license_id", organizationId)} AS "licenseSlug", deployment_zone_id AS "deploymentZoneId",
+    start_license_date AS "startLicenseDate", end_license_date AS "endLicenseDate", grace_days AS "graceDays", metadata,
+    ${integrationsOf(sql, "instances", organizationId)} AS integrations, created_at AS "createdAt",
+    updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`
 
   const idsOf = instanceIds(sql)
 
@@ -40,26 +41,26 @@ const make = Effect.gen(function* () {
 
     findById: (organizationId: string, id: string) =>
       record<Instance>()(
-        sql`SELECT ${columns} FROM instances WHERE organization_id = ${organizationId} AND id = ${id}`,
+        sql`SELECT ${columns(organizationId)} FROM instances WHERE organization_id = ${organizationId} AND id = ${id}`,
       ),
 
     findBySlug: (organizationId: string, slug: string) =>
       record<Instance>()(
         ask(
           (client) =>
-            client`SELECT ${columns} FROM instances WHERE organization_id = ${organizationId} AND slug = ${slug}`,
+            client`SELECT ${columns(organizationId)} FROM instances WHERE organization_id = ${organizationId} AND slug = ${slug}`,
         ),
       ),
 
     /** Reads the records of ids, in any order. */
     listByIds: (organizationId: string, ids: ReadonlyArray<string>) =>
       records<Instance>()(
-        sql`SELECT ${columns} FROM instances WHERE organization_id = ${organizationId} AND id = ANY(${ids}::uuid[])`,
+        sql`SELECT ${columns(organizationId)} FROM instances WHERE organization_id = ${organizationId} AND id = ANY(${ids}::uuid[])`,
       ),
 
     list: (organizationId: string, filters: InstanceFilters, after: Position | null, count: number) =>
       records<Instance>()(sql`
-        SELECT ${columns} FROM instances
+        SELECT ${columns(organizationId)} FROM instances
         WHERE organization_id = ${organizationId}
           AND id = ANY(ARRAY(${idsOf(organizationId, filters, sql`id < ${idBefore(after)}`, count)}))
         ORDER BY id DESC`),
@@ -70,7 +71,7 @@ const make = Effect.gen(function* () {
      */
     lockBySlug: (organizationId: string, slug: string) =>
       record<Instance>()(sql`
-        SELECT ${columns} FROM instances WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
+        SELECT ${columns(organizationId)} FROM instances WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
 
     /** Finds an instance and locks it against deletion until the transaction ends. */
     lockBySlugShared: (organizationId: string, slug: string) =>
@@ -80,7 +81,7 @@ const make = Effect.gen(function* () {
     /** Like {@link lockBySlug}. */
     lockById: (organizationId: string, id: string) =>
       record<Instance>()(sql`
-        SELECT ${columns} FROM instances WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`),
+        SELECT ${columns(organizationId)} FROM instances WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`),
 
     /** Locks the rows in the order of their ids. They are read after the locks, so none of them is stale. */
     lockByIds: Effect.fnUntraced(function* (organizationId: string, ids: ReadonlyArray<string>) {
@@ -88,7 +89,7 @@ const make = Effect.gen(function* () {
         SELECT id FROM instances WHERE organization_id = ${organizationId} AND id = ANY(${ids}::uuid[])
         ORDER BY id FOR UPDATE`)
       return yield* records<Instance>()(sql`
-        SELECT ${columns} FROM instances
+        SELECT ${columns(organizationId)} FROM instances
         WHERE organization_id = ${organizationId} AND id = ANY(${locked.map(({ id }) => id)}::uuid[])`)
     }),
 
@@ -124,7 +125,7 @@ const make = Effect.gen(function* () {
         )
         UPDATE instances SET license_id = ${licenseId}, updated_at = ${at}, updated_by = ${sql.json(by)}
         WHERE organization_id = ${organizationId} AND id = ANY(${ids}::uuid[])
-        RETURNING ${columns}`),
+        RETURNING ${columns(organizationId)}`),
 
     /** Finds a deployment zone and locks it against deletion until the transaction ends. */
     lockZoneShared: (organizationId: string, id: string) =>
@@ -151,7 +152,7 @@ const make = Effect.gen(function* () {
             start_license_date = ${row.startLicenseDate}, end_license_date = ${row.endLicenseDate},
             grace_days = ${row.graceDays}, metadata = ${sql.json(row.metadata)}, updated_at = ${row.updatedAt}, updated_by = ${sql.json(row.updatedBy)}
           WHERE organization_id = ${organizationId} AND id = ${row.id}
-          RETURNING ${columns}`),
+          RETURNING ${columns(organizationId)}`),
         Option.getOrThrow,
       ),
 
@@ -171,7 +172,7 @@ const make = Effect.gen(function* () {
     delete: (organizationId: string, id: string) =>
       Effect.map(
         record<Instance>()(
-          sql`DELETE FROM instances WHERE organization_id = ${organizationId} AND id = ${id} RETURNING ${columns}`,
+          sql`DELETE FROM instances WHERE organization_id = ${organizationId} AND id = ${id} RETURNING ${columns(organizationId)}`,
         ),
         Option.getOrThrow,
       ),

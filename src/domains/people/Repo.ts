@@ -1,12 +1,13 @@
 /** SQL statements for people and memberships. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Schema } from "effect"
+import type { Fragment } from "effect/sql/Statement"
 import { platformIdentity, Role } from "../../kernel/contract/Caller.ts"
 import type { ActorReference } from "../../kernel/contract/Caller.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
-import { decoded, advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
+import { decoded, advisoryLock, hasCitus, record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { Member, Membership, User } from "./Model.ts"
 
 /** A membership with the id of its row, which lists are sorted by. */
@@ -17,8 +18,15 @@ export type MemberRow = Member & { readonly id: string }
 
 const isUuid = Schema.is(Uuid)
 
+/** Where the membership of a person who signs in comes from. */
+interface MembershipSql {
+  readonly columns: Fragment
+  readonly join: Fragment
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
+  const isSharded = yield* hasCitus(sql)
   const userColumns = sql.literal(`id, name, email, issuer, subject, created_at AS "createdAt",
     created_by AS "createdBy"`)
   const membershipColumns = sql.literal(`memberships.id, memberships.organization_id AS "organizationId",
@@ -35,6 +43,32 @@ const make = Effect.gen(function* () {
       role: Schema.NullOr(Role),
     }),
   )
+
+  const organizationsNamed = (name: string, issuer: string, subject: string, { columns, join }: MembershipSql) => sql`
+    SELECT organizations.id AS "organizationId", users.id AS "userId", users.name AS "userName",
+      users.removed_at IS NOT NULL AS "isUserRemoved", ${columns}
+    FROM organizations
+    LEFT JOIN users ON users.issuer = ${issuer} AND users.subject = ${subject}
+    ${join}
+    WHERE organizations.removed_at IS NULL AND (
+      organizations.id = ${isUuid(name) ? name : null}::uuid
+      OR organizations.slug = ${name} OR organizations.external_id = ${name})
+    LIMIT 2`
+  const joinedMembership = {
+    columns: sql.literal('memberships.id AS "membershipId", memberships.role'),
+    join: sql.literal(`LEFT JOIN memberships ON memberships.organization_id = organizations.id
+      AND memberships.user_id = users.id AND memberships.removed_at IS NULL`),
+  }
+  const noMembership = { columns: sql.literal('NULL AS "membershipId", NULL AS role'), join: sql.literal("") }
+
+  /** On Citus a join with organizations that are found by name would ask all shards. */
+  const withMembership = <Row extends { readonly organizationId: string; readonly userId: string | null }>(row: Row) =>
+    Effect.map(
+      decoded(Schema.Struct({ membershipId: Schema.String, role: Role }))(sql`
+        SELECT id AS "membershipId", role FROM memberships
+        WHERE organization_id = ${row.organizationId} AND user_id = ${row.userId} AND removed_at IS NULL`),
+      ([membership]) => ({ ...row, ...membership }),
+    )
 
   return {
     /** Inserts the row. Returns false if another user has the issuer and subject. */
@@ -82,20 +116,15 @@ const make = Effect.gen(function* () {
 
     /**
      * Reads at most two organizations that match an id, slug or external id. Each row has the person of this identity
-     * and their current membership, if any. Every request of a person runs this statement.
+     * and their current membership, if any. Every request of a person runs this.
      */
     findSignedIn: (organization: string, issuer: string, subject: string) =>
-      signedIn(sql`
-        SELECT organizations.id AS "organizationId", users.id AS "userId", users.name AS "userName",
-          users.removed_at IS NOT NULL AS "isUserRemoved", memberships.id AS "membershipId", memberships.role
-        FROM organizations
-        LEFT JOIN users ON users.issuer = ${issuer} AND users.subject = ${subject}
-        LEFT JOIN memberships ON memberships.organization_id = organizations.id
-          AND memberships.user_id = users.id AND memberships.removed_at IS NULL
-        WHERE organizations.removed_at IS NULL AND (
-          organizations.id = ${isUuid(organization) ? organization : null}::uuid
-          OR organizations.slug = ${organization} OR organizations.external_id = ${organization})
-        LIMIT 2`),
+      isSharded
+        ? Effect.flatMap(
+            signedIn(organizationsNamed(organization, issuer, subject, noMembership)),
+            Effect.forEach(withMembership),
+          )
+        : signedIn(organizationsNamed(organization, issuer, subject, joinedMembership)),
 
     /** Locks a person's membership until the transaction ends, so that creations and removals run one at a time. */
     lockMembership: (organizationId: string, userId: string) =>

@@ -105,13 +105,19 @@ const commitInTwoPhases = Effect.gen(function* () {
   }
 })
 
-// The versions of the catalog are for a cache that a sharded service does not have: one row of each organization would be
-// written from triggers of many shards.
-const dropCatalogTriggers = Effect.gen(function* () {
+/**
+ * Functions of triggers that cannot run on a worker. The versions of the catalog are for a cache that a sharded service does not
+ * have: one row of each organization would be written from triggers of many shards. The keys of a deleted instance are on the
+ * coordinator: the service revokes them itself, before it deletes the instance.
+ */
+const droppedTriggers = ["catalog_changed", "instance_deleted"]
+
+const dropTriggers = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const triggers = yield* sql<{ name: string; table: string }>`
     SELECT tgname AS name, tgrelid::regclass::text AS table FROM pg_trigger
-    WHERE NOT tgisinternal AND tgfoid = 'catalog_changed'::regproc`
+    JOIN pg_proc ON pg_proc.oid = tgfoid
+    WHERE NOT tgisinternal AND ${sql.in("proname", droppedTriggers)} AND pronamespace = 'public'::regnamespace`
   for (const { name, table } of triggers) yield* sql`DROP TRIGGER ${sql(name)} ON ${sql(table)}`
 })
 
@@ -129,7 +135,7 @@ const distributeAll = (tables: ReadonlyArray<PlannedTable>) =>
       SELECT conrelid::regclass::text AS table, conname AS name, pg_get_constraintdef(oid) AS definition
       FROM pg_constraint WHERE contype = 'f' AND connamespace = 'public'::regnamespace AND conparentid = 0`
     for (const { name, table } of keys) yield* sql`ALTER TABLE ${sql(table)} DROP CONSTRAINT ${sql(name)}`
-    yield* dropCatalogTriggers
+    yield* dropTriggers
     for (const table of inOrder(tables)) yield* storeAs(table)
     for (const { definition, name, table } of keys) {
       yield* sql`ALTER TABLE ${sql(table)} ADD CONSTRAINT ${sql(name)} ${sql.literal(definition)}`

@@ -132,3 +132,13 @@ export const mayHaveCommitted = (cause: Cause.Cause<never>): boolean =>
  */
 export const hasCitus = (sql: SqlClient): Effect.Effect<boolean> =>
   returnedRow(sql`SELECT 1 FROM pg_extension WHERE extname = 'citus'`)
+
+/** Whether Citus distributes the table by organization. */
+export const isDistributed = (sql: SqlClient, table: string): Effect.Effect<boolean> =>
+  Effect.flatMap(hasCitus(sql), (found) =>
+    found
+      ? returnedRow(
+          sql`SELECT 1 FROM citus_tables WHERE table_name = ${table}::regclass AND citus_table_type = 'distributed'`,
+        )
+      : Effect.succeed(false),
+  )

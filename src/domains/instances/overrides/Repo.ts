@@ -96,7 +96,7 @@ const make = Effect.gen(function* () {
           WHERE organization_id = ${organizationId} AND id = ${instanceId} AND overrides ? ${entitlementId}::text`),
       ),
 
-    /** Stores the override. The one before must have been ended. */
+    /** Stores the override. The one before must have been ended. In an UPDATE, Citus refuses functions that are not immutable. */
     insert: (organizationId: string, row: OverrideRow) =>
       Effect.asVoid(
         Effect.orDie(sql`
@@ -107,9 +107,11 @@ const make = Effect.gen(function* () {
               ${JSON.stringify(row.value)}::text::jsonb, ${row.overagePercent}, ${row.startsAt}, ${row.endsAt}, ${row.reason},
               ${row.createdAt}, ${sql.json(row.createdBy)})
             RETURNING *
+          ), applied AS (
+            SELECT o.instance_id, jsonb_build_object(o.entitlement_id::text, ${applied}) AS override FROM o
           )
-          UPDATE instances SET overrides = coalesce(overrides, '{}') || jsonb_build_object(o.entitlement_id::text, ${applied})
-          FROM o WHERE instances.organization_id = ${organizationId} AND instances.id = o.instance_id`),
+          UPDATE instances SET overrides = coalesce(overrides, '{}') || applied.override
+          FROM applied WHERE instances.organization_id = ${organizationId} AND instances.id = applied.instance_id`),
       ),
   }
 })
