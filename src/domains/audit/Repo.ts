@@ -1,10 +1,12 @@
 /** SQL of the tree of an event log and of its checkpoints. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option, Schema } from "effect"
+import type { Fragment } from "effect/sql/Statement"
 import {
   column,
   decodedOne,
   executed,
+  hasCitus,
   planByIndex,
   planByIndexUnderLock,
   record,
@@ -35,11 +37,84 @@ const Sealed = Schema.Struct({
   base: Schema.Int,
 })
 
+const Tree = Schema.Struct({ size: Schema.Int, base: Schema.Int, open: Schema.Int })
+
+/** How many events were found behind the tree, and how many of them follow it without a gap. */
+const Next = Schema.Struct({ found: Schema.Int, follow: Schema.Int })
+
 const checkpointColumns = `size::float8 AS size, note, signed_at AS "signedAt"`
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const log = yield* EventLog
+  const isSharded = yield* hasCitus(sql)
+
+  /** How many nodes at the end of a tree of this size are stored. */
+  const openOf = (organizationId: string, size: Fragment) => sql`(
+    SELECT sum(stored.count)::int FROM (VALUES (0), (8), (16)) AS open (level)
+    CROSS JOIN LATERAL (
+      SELECT count(*) FROM event_hashes
+      WHERE organization_id = ${organizationId} AND event_hashes.level = open.level
+        AND index >= ${size} >> (open.level + 8) << 8 AND index < ${size} >> open.level
+    ) AS stored)`
+
+  const sealAtOnce = (organizationId: string, count: number, beginsBehindGaps: boolean) =>
+    Effect.map(
+      decodedOne(Sealed)(sql`
+        WITH tree AS MATERIALIZED (
+          SELECT coalesce((
+            SELECT index + 1 FROM event_hashes WHERE organization_id = ${organizationId} AND level = 0
+            ORDER BY event_hashes.index DESC LIMIT 1), 0) AS size
+        ), ${log.placingNext(organizationId, sql.literal("(SELECT size FROM tree)"), count)}, leaves AS MATERIALIZED (
+          SELECT index, number, sha256('\\x00'::bytea || convert_to(text, 'UTF8')) AS hash FROM next
+        ), added AS (
+          INSERT INTO event_hashes (organization_id, level, index, hash)
+          SELECT ${organizationId}::uuid, 0, leaves.index, leaves.hash FROM tree CROSS JOIN leaves
+          WHERE leaves.index = tree.size + leaves.number AND NOT (
+            ${beginsBehindGaps}::boolean AND tree.size = 0 AND EXISTS (SELECT 1 FROM leaves WHERE leaves.index <> leaves.number))
+          RETURNING 1
+        )
+        SELECT tree.size::float8 AS size, (SELECT count(*)::int FROM leaves) AS found, (SELECT count(*)::int FROM added) AS added,
+          coalesce((SELECT base::float8 FROM event_streams WHERE organization_id = ${organizationId}), 0) AS base,
+          ${openOf(organizationId, sql.literal("tree.size"))} AS open
+        FROM tree`),
+      Option.getOrThrow,
+    )
+
+  /**
+   * {@link sealAtOnce} on Citus, where no statement changes two distributed tables. It reads what it places now together with what had
+   * a position. Under the locks of both, no other transaction changes either.
+   */
+  const sealByShard = Effect.fnUntraced(function* (organizationId: string, count: number, beginsBehindGaps: boolean) {
+    yield* log.placeSome(organizationId, count)
+    const tree = yield* Effect.map(
+      decodedOne(Tree)(sql`
+        SELECT tree.size::float8 AS size, tree.base::float8 AS base, ${openOf(organizationId, sql.literal("tree.size"))} AS open
+        FROM (
+          SELECT coalesce((
+            SELECT index + 1 FROM event_hashes WHERE organization_id = ${organizationId} AND level = 0
+            ORDER BY event_hashes.index DESC LIMIT 1), 0) AS size,
+            coalesce((SELECT base FROM event_streams WHERE organization_id = ${organizationId}), 0) AS base OFFSET 0
+        ) AS tree`),
+      Option.getOrThrow,
+    )
+    const next = log.readingNext(organizationId, tree, count)
+    const { found, follow } = yield* Effect.map(
+      decodedOne(Next)(sql`
+        SELECT count(*)::int AS found, (count(*) FILTER (WHERE next.index = ${tree.size}::bigint + next.number))::int AS follow
+        FROM ${next}`),
+      Option.getOrThrow,
+    )
+    const isRefused = beginsBehindGaps && tree.size === 0 && follow < found
+    const added = isRefused ? 0 : follow
+    if (added > 0) {
+      yield* executed(sql`
+        INSERT INTO event_hashes (organization_id, level, index, hash)
+        SELECT ${organizationId}::uuid, 0, next.index, sha256('\\x00'::bytea || convert_to(next.text, 'UTF8')) FROM ${next}
+        WHERE next.number < ${added}`)
+    }
+    return { ...tree, found, added }
+  })
 
   return {
     /**
@@ -111,35 +186,7 @@ const make = Effect.gen(function* () {
      * position, and up to `count` that had none. With `beginsBehindGaps`, a tree without leaves does not begin before a gap. The
      * database computes the hashes, so no event leaves it, and each is read once.
      */
-    sealNext: (organizationId: string, count: number, beginsBehindGaps: boolean) =>
-      Effect.map(
-        decodedOne(Sealed)(sql`
-          WITH tree AS MATERIALIZED (
-            SELECT coalesce((
-              SELECT index + 1 FROM event_hashes WHERE organization_id = ${organizationId} AND level = 0
-              ORDER BY event_hashes.index DESC LIMIT 1), 0) AS size
-          ), ${log.placingNext(organizationId, sql.literal("(SELECT size FROM tree)"), count)}, leaves AS MATERIALIZED (
-            SELECT index, number, sha256('\\x00'::bytea || convert_to(text, 'UTF8')) AS hash FROM next
-          ), added AS (
-            INSERT INTO event_hashes (organization_id, level, index, hash)
-            SELECT ${organizationId}::uuid, 0, leaves.index, leaves.hash FROM tree CROSS JOIN leaves
-            WHERE leaves.index = tree.size + leaves.number AND NOT (
-              ${beginsBehindGaps}::boolean AND tree.size = 0 AND EXISTS (SELECT 1 FROM leaves WHERE leaves.index <> leaves.number))
-            RETURNING 1
-          )
-          SELECT tree.size::float8 AS size, (SELECT count(*)::int FROM leaves) AS found, (SELECT count(*)::int FROM added) AS added,
-            coalesce((SELECT base::float8 FROM event_streams WHERE organization_id = ${organizationId}), 0) AS base,
-            (
-              SELECT sum(stored.count)::int FROM (VALUES (0), (8), (16)) AS open (level)
-              CROSS JOIN LATERAL (
-                SELECT count(*) FROM event_hashes
-                WHERE organization_id = ${organizationId} AND event_hashes.level = open.level
-                  AND index >= tree.size >> (open.level + 8) << 8 AND index < tree.size >> open.level
-              ) AS stored
-            ) AS open
-          FROM tree`),
-        Option.getOrThrow,
-      ),
+    sealNext: isSharded ? sealByShard : sealAtOnce,
 
     /** The hashes below nodes, one after the other. */
     hashesBelow: (organizationId: string, { from, level, to }: NodeRange) =>

@@ -1,9 +1,10 @@
 /** SQL of the outbox: committed events that wait for a provider to publish them. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
+import type { Fragment } from "effect/sql/Statement"
 import { isRemoved } from "../../kernel/database/RemovedOrganizations.ts"
 import type { StoredEvent } from "./log/EventText.ts"
-import { column, records } from "../../kernel/database/Statements.ts"
+import { column, executed, hasCitus, records } from "../../kernel/database/Statements.ts"
 
 /** Identifies an event of the outbox. */
 export interface OutboxKey {
@@ -23,18 +24,97 @@ export interface OutboxEntry extends OutboxKey {
 /** An entry that an external provider has claimed. `claims` counts its claims, this one included. */
 export type OutboxClaim = OutboxKey & { readonly claims: number; readonly dueAt: Date }
 
+type LockedKey = Omit<OutboxEntry, "type" | "occurredAt">
+
+/** The time in milliseconds after which an event that was not visible yet is due again. */
+const UNCOMMITTED_DELAY_MS = 250
+
 // Bounds the lists of organizations in the statements that follow.
 const MAX_ORGANIZATIONS = 64
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
+  const isSharded = yield* hasCitus(sql)
   const keyRows = (keys: ReadonlyArray<OutboxKey>) => sql`
     unnest(
       (SELECT ${column("uuid", keys, ({ organizationId }) => organizationId)}),
       ${column("uuid", keys, ({ eventId }) => eventId)}
     ) AS key ("organizationId", "eventId")`
 
+  /** The oldest due rows of each organization, locked, as `due`. Skips rows that another node has locked. */
+  const dueRows = (organizationIds: ReadonlyArray<string>, at: Date, perOrganization: number) => sql`
+    unnest(${organizationIds}::uuid[]) AS waiting (organization_id)
+    CROSS JOIN LATERAL (
+      SELECT organization_id, event_id, ctid AS location FROM webhook_outbox
+      WHERE webhook_outbox.organization_id = waiting.organization_id AND webhook_outbox.due_at <= ${at}
+      ORDER BY event_id LIMIT ${perOrganization} FOR UPDATE SKIP LOCKED
+    ) AS due`
+
+  /**
+   * Of events that were not found, those that may still become visible. Citus commits their outbox rows on the coordinator first, and
+   * the events themselves a moment later, or when their worker is back. Those of a removed organization are not waited for.
+   */
+  const findUncommitted = Effect.fnUntraced(function* <Key extends OutboxKey>(missing: ReadonlyArray<Key>) {
+    if (!isSharded || missing.length === 0) return []
+    const ids = [...new Set(missing.map(({ organizationId }) => organizationId))]
+    const rows = yield* records<{ id: string }>()(
+      sql`SELECT id FROM organizations WHERE id = ANY(${ids}::uuid[]) AND removed_at IS NULL`,
+    )
+    const existing = new Set(rows.map(({ id }) => id))
+    return missing.filter(({ organizationId }) => existing.has(organizationId))
+  })
+
+  const lockDueByShard = Effect.fnUntraced(function* (
+    organizationIds: ReadonlyArray<string>,
+    at: Date,
+    perOrganization: number,
+  ) {
+    const due = yield* records<LockedKey>()(sql`
+      SELECT due.organization_id AS "organizationId", due.event_id AS "eventId", due.location::text AS "rowLocation"
+      FROM ${dueRows(organizationIds, at, perOrganization)}`)
+    const found = new Map<string, Pick<OutboxEntry, "type" | "occurredAt">>()
+    for (const [organizationId, keys] of Map.groupBy(due, (key) => key.organizationId)) {
+      const events = yield* records<{ id: string; type: string; occurredAt: Date }>()(sql`
+        SELECT id, type, occurred_at AS "occurredAt" FROM events
+        WHERE organization_id = ${organizationId} AND id = ANY(${keys.map(({ eventId }) => eventId)}::uuid[])`)
+      for (const { id, ...event } of events) found.set(id, event)
+    }
+    const uncommitted = new Set(yield* findUncommitted(due.filter(({ eventId }) => !found.has(eventId))))
+    if (uncommitted.size > 0) {
+      const locations = [...uncommitted].map(({ rowLocation }) => rowLocation)
+      yield* executed(sql`
+        UPDATE webhook_outbox SET due_at = ${new Date(at.getTime() + UNCOMMITTED_DELAY_MS)}
+        WHERE ctid = ANY(${locations}::text[]::tid[])`)
+    }
+    return due
+      .filter((key) => !uncommitted.has(key))
+      .map((key): OutboxEntry => ({ ...key, ...(found.get(key.eventId) ?? { type: null, occurredAt: null }) }))
+  })
+
+  /** Reads events with their content. */
+  const contents = (from: Fragment, condition: Fragment) => sql`
+    SELECT event.id, event.type, event.occurred_at AS "timestamp", event.organization_id AS "organizationId",
+      event.actor, event.data::text AS data, event.previous::text AS previous
+    FROM ${from} WHERE ${condition}`
+
+  const findByShard = Effect.fnUntraced(function* (keys: ReadonlyArray<OutboxKey>) {
+    const found: Array<StoredEvent> = []
+    for (const [organizationId, of] of Map.groupBy(keys, (key) => key.organizationId)) {
+      const events = yield* records<StoredEvent>()(
+        contents(
+          sql`events event`,
+          sql`event.organization_id = ${organizationId} AND event.id = ANY(${of.map(({ eventId }) => eventId)}::uuid[])
+            AND NOT ${sql.literal(isRemoved("event.organization_id"))}`,
+        ),
+      )
+      found.push(...events)
+    }
+    return found
+  })
+
   return {
+    findUncommitted,
+
     /** Finds up to 64 organizations with waiting events, by id, after the given one. */
     findOrganizationsAfter: (organizationId: string) =>
       Effect.map(
@@ -54,15 +134,12 @@ const make = Effect.gen(function* () {
 
     /** Locks the oldest due events of each organization. Skips events that another node has locked. */
     lockDue: (organizationIds: ReadonlyArray<string>, at: Date, perOrganization: number) =>
-      records<OutboxEntry>()(sql`
+      isSharded
+        ? lockDueByShard(organizationIds, at, perOrganization)
+        : records<OutboxEntry>()(sql`
         SELECT due.organization_id AS "organizationId", due.event_id AS "eventId", due.location::text AS "rowLocation", event.type,
           event.occurred_at AS "occurredAt"
-        FROM unnest(${organizationIds}::uuid[]) AS waiting (organization_id)
-        CROSS JOIN LATERAL (
-          SELECT organization_id, event_id, ctid AS location FROM webhook_outbox
-          WHERE webhook_outbox.organization_id = waiting.organization_id AND webhook_outbox.due_at <= ${at}
-          ORDER BY event_id LIMIT ${perOrganization} FOR UPDATE SKIP LOCKED
-        ) AS due
+        FROM ${dueRows(organizationIds, at, perOrganization)}
         LEFT JOIN events event ON event.organization_id = due.organization_id AND event.id = due.event_id`),
 
     /**
@@ -112,12 +189,15 @@ const make = Effect.gen(function* () {
 
     /** Reads the events with their content. Events that are no longer stored, and those of removed organizations, are missing. */
     findEvents: (keys: ReadonlyArray<OutboxKey>) =>
-      records<StoredEvent>()(sql`
-        SELECT event.id, event.type, event.occurred_at AS "timestamp", event.organization_id AS "organizationId",
-          event.actor, event.data::text AS data, event.previous::text AS previous
-        FROM ${keyRows(keys)}
-        JOIN events event ON event.organization_id = key."organizationId" AND event.id = key."eventId"
-        WHERE NOT ${sql.literal(isRemoved("event.organization_id"))}`),
+      isSharded
+        ? findByShard(keys)
+        : records<StoredEvent>()(
+            contents(
+              sql`${keyRows(keys)}
+                JOIN events event ON event.organization_id = key."organizationId" AND event.id = key."eventId"`,
+              sql`NOT ${sql.literal(isRemoved("event.organization_id"))}`,
+            ),
+          ),
   }
 })
 

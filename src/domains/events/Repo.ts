@@ -8,6 +8,7 @@ import { isRemoved } from "../../kernel/database/RemovedOrganizations.ts"
 import {
   eventRecords,
   executed,
+  hasCitus,
   planByIndexUnderLock,
   record,
   records,
@@ -23,6 +24,7 @@ const END = "9223372036854775807"
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const { askFor } = yield* Commits
+  const isSharded = yield* hasCitus(sql)
   const columns = sql.literal(`id, type, occurred_at AS "timestamp", organization_id AS "organizationId", actor,
     data::text AS data, previous::text AS previous, position::text AS position`)
 
@@ -80,6 +82,36 @@ const make = Effect.gen(function* () {
   const placement = (organizationId: string) => sql`
     UPDATE events SET position = stream.head - unplaced.total + unplaced.number FROM unplaced, stream
     WHERE events.organization_id = ${organizationId} AND events.ctid = unplaced.location`
+
+  /**
+   * Assigns positions on Citus, where no statement changes two distributed tables. The first events by id get them, as many as the
+   * first statement found: an event that commits after it waits for the next call.
+   */
+  const placeByShard = Effect.fnUntraced(function* (organizationId: string, limit: Fragment) {
+    const [found] = yield* records<{ readonly count: number; readonly head: string }>()(sql`
+      SELECT
+        (SELECT count(*)::int FROM (
+          SELECT 1 FROM events WHERE organization_id = ${organizationId} AND position IS NULL ${limit}) AS event) AS count,
+        coalesce((SELECT head FROM event_streams WHERE organization_id = ${organizationId}), 0)::text AS head`)
+    if (found === undefined || found.count === 0) return
+    yield* executed(sql`
+      UPDATE events SET position = ${found.head}::bigint + unplaced.number
+      FROM (
+        SELECT location, row_number() OVER (ORDER BY id) AS number FROM (
+          SELECT ctid AS location, id FROM events
+          WHERE organization_id = ${organizationId} AND position IS NULL ORDER BY id LIMIT ${found.count}
+        ) AS event
+      ) AS unplaced
+      WHERE events.organization_id = ${organizationId} AND events.ctid = unplaced.location`)
+    yield* executed(sql`
+      INSERT INTO event_streams (organization_id, head) VALUES (${organizationId}, ${found.count})
+      ON CONFLICT (organization_id) DO UPDATE SET head = event_streams.head + excluded.head`)
+  })
+
+  const place = (organizationId: string, limit: Fragment) =>
+    isSharded
+      ? placeByShard(organizationId, limit)
+      : executed(sql`WITH ${unplaced(organizationId, limit)} ${placement(organizationId)}`)
 
   // Steps from each type to the next one in the index, instead of reading all events of the actor.
   const typesOfActor = (organizationId: string, actor: string): Fragment => {
@@ -171,8 +203,15 @@ const make = Effect.gen(function* () {
     withUnordered: (organizationIds: ReadonlyArray<string>) =>
       Effect.map(
         records<{ readonly id: string }>()(sql`
-          SELECT requested.id FROM unnest(${organizationIds}::uuid[]) AS requested (id)
-          WHERE EXISTS (SELECT 1 FROM events WHERE organization_id = requested.id AND position IS NULL)`),
+          ${
+            isSharded
+              ? sql`
+                SELECT DISTINCT organization_id AS id FROM events
+                WHERE organization_id = ANY(${organizationIds}::uuid[]) AND position IS NULL`
+              : sql`
+                SELECT requested.id FROM unnest(${organizationIds}::uuid[]) AS requested (id)
+                WHERE EXISTS (SELECT 1 FROM events WHERE organization_id = requested.id AND position IS NULL)`
+          }`),
         (rows) => rows.map(({ id }) => id),
       ),
 
@@ -188,11 +227,13 @@ const make = Effect.gen(function* () {
     lockOrdering: (organizationId: string) => planByIndexUnderLock(sql, `events:${organizationId}`),
 
     /** Assigns positions to committed events, after all existing positions. Call it under the lock of {@link lockOrdering}. */
-    assignPositions: (organizationId: string) =>
-      executed(sql`WITH ${unplaced(organizationId, sql.literal(""))} ${placement(organizationId)}`),
+    assignPositions: (organizationId: string) => place(organizationId, sql.literal("")),
+
+    /** {@link assignPositions} to the first `count` events. */
+    assignSome: (organizationId: string, count: number) => place(organizationId, sql`LIMIT ${count}`),
 
     /**
-     * The part of a statement that assigns positions as {@link assignPositions} does, to the first `count` events. Its result `placed`
+     * The part of a statement that assigns positions as {@link assignSome} does, but not on Citus. Its result `placed`
      * has the positions, the numbers of the events from 1, and an expression on their rows as `text`.
      */
     placing: (organizationId: string, count: number, text: string) => sql`

@@ -67,12 +67,18 @@ export const advisoryLock = (sql: SqlClient, name: string, mode: "alone" | "shar
     ),
   )
 
+/**
+ * Keeps the first plan of each statement until the transaction ends: no other values have a better one. Not on Citus, which chooses
+ * the shard of a statement by its values.
+ */
+export const KEEP_PLANS = `CASE WHEN EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') THEN NULL
+  ELSE set_config('plan_cache_mode', 'force_generic_plan', true) END`
+
 const INDEX_PLANS = [
   ...["enable_seqscan", "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin", "enable_sort", "jit"].map(
     (name) => `set_config('${name}', 'off', true)`,
   ),
-  // No other values have a better plan.
-  `set_config('plan_cache_mode', 'force_generic_plan', true)`,
+  KEEP_PLANS,
 ].join(", ")
 
 /**

@@ -3,7 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
 import type { Fragment } from "effect/sql/Statement"
 import { isRemoved } from "../../../kernel/database/RemovedOrganizations.ts"
-import { executed, record, records } from "../../../kernel/database/Statements.ts"
+import { executed, hasCitus, record, records } from "../../../kernel/database/Statements.ts"
 import { EventOrdering } from "../EventOrdering.ts"
 import { EventsRepo } from "../Repo.ts"
 import { EVENT_TEXT } from "./EventText.ts"
@@ -42,12 +42,24 @@ const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const ordering = yield* EventOrdering
   const repo = yield* EventsRepo
+  const isSharded = yield* hasCitus(sql)
   const columns =
     sql.literal(`organization_id AS "organizationId", id, type, occurred_at AS "timestamp", actor, resource,
     data::text AS data, previous::text AS previous, position::text AS position`)
   const streamColumns = sql.literal(
     `organization_id AS "organizationId", head::float8 AS head, base::float8 AS base, log`,
   )
+
+  /**
+   * The condition that an event of `kept` may wait for a delivery, on Citus: the outbox is on the coordinator. Ids rise with time, so no
+   * event before the first one that waits does.
+   */
+  const followsWaiting = (organizationId: string) =>
+    Effect.map(
+      record<{ readonly id: string }>()(sql`
+        SELECT event_id AS id FROM webhook_outbox WHERE organization_id = ${organizationId} ORDER BY event_id LIMIT 1`),
+      Option.match({ onNone: () => sql`false`, onSome: ({ id }) => sql`kept.id >= ${id}::uuid` }),
+    )
 
   return {
     /** Assigns positions to committed events that have none. */
@@ -58,7 +70,12 @@ const make = Effect.gen(function* () {
 
     /** Organizations that have events without a position, but for removed ones. Reads one event of each. */
     unplaced: Effect.map(
-      records<{ readonly id: string }>()(sql`
+      records<{ readonly id: string }>()(
+        isSharded
+          ? sql`
+        SELECT DISTINCT organization_id AS id FROM events
+        WHERE position IS NULL AND NOT ${sql.literal(isRemoved("events.organization_id"))}`
+          : sql`
         WITH RECURSIVE unplaced (organization_id) AS (
           (SELECT organization_id FROM events WHERE position IS NULL ORDER BY organization_id LIMIT 1)
           UNION ALL
@@ -69,14 +86,33 @@ const make = Effect.gen(function* () {
           FROM unplaced WHERE unplaced.organization_id IS NOT NULL
         )
         SELECT unplaced.organization_id AS id FROM unplaced
-        WHERE unplaced.organization_id IS NOT NULL AND NOT ${sql.literal(isRemoved("unplaced.organization_id"))}`),
+        WHERE unplaced.organization_id IS NOT NULL AND NOT ${sql.literal(isRemoved("unplaced.organization_id"))}`,
+      ),
       (rows) => rows.map(({ id }) => id),
     ),
+
+    /** Assigns positions to up to `count` events. Call it under {@link lockPlacing}. */
+    placeSome: repo.assignSome,
+
+    /**
+     * On Citus: the part of a statement that reads up to `count` events behind the first `size` of the tree. Its result `next` is
+     * that of {@link placingNext}.
+     */
+    readingNext: (
+      organizationId: string,
+      { base, size }: { readonly base: number; readonly size: number },
+      count: number,
+    ) => sql`
+      (SELECT position - ${base}::bigint - 1 AS index, row_number() OVER (ORDER BY position) - 1 AS number, text FROM (
+        SELECT position, ${sql.literal(EVENT_TEXT)} AS text FROM events
+        WHERE organization_id = ${organizationId} AND position > ${base + size}
+        ORDER BY events.position LIMIT ${count}
+      ) AS event) AS next`,
 
     /**
      * The part of a statement that assigns positions to up to `count` events, and reads up to `count` events that had one, behind the
      * first `size` of the tree. Its result `next` has their index in the tree, their number from 0, and their text. Call it under
-     * {@link lockPlacing}.
+     * {@link lockPlacing}, but not on Citus.
      */
     placingNext: (organizationId: string, size: Fragment, count: number) => {
       const base = sql`coalesce((SELECT base FROM event_streams WHERE organization_id = ${organizationId}), 0)`
@@ -177,12 +213,21 @@ const make = Effect.gen(function* () {
     /** Organizations whose first event occurred before an instant, but for removed ones. */
     startingBefore: (at: Date) =>
       Effect.map(
-        records<{ readonly id: string }>()(sql`
+        records<{ readonly id: string }>()(
+          isSharded
+            ? sql`
+          SELECT stream.organization_id AS id FROM event_streams stream
+          CROSS JOIN LATERAL (
+            SELECT occurred_at FROM events
+            WHERE events.organization_id = stream.organization_id AND position IS NOT NULL ORDER BY position LIMIT 1) AS first
+          WHERE first.occurred_at < ${at} AND NOT ${sql.literal(isRemoved("stream.organization_id"))}`
+            : sql`
           SELECT organizations.id FROM organizations
           CROSS JOIN LATERAL (
             SELECT occurred_at FROM events
             WHERE events.organization_id = organizations.id AND position IS NOT NULL ORDER BY position LIMIT 1) AS first
-          WHERE first.occurred_at < ${at} AND organizations.removed_at IS NULL`),
+          WHERE first.occurred_at < ${at} AND organizations.removed_at IS NULL`,
+        ),
         (rows) => rows.map(({ id }) => id),
       ),
 
@@ -190,25 +235,28 @@ const make = Effect.gen(function* () {
      * The events up to a position that occurred before an instant and wait for no delivery: those before the first one that is
      * another.
      */
-    prefix: (organizationId: string, before: Date, sealedTo: number) =>
-      Effect.map(
-        record<Prefix>()(sql`
+    prefix: Effect.fnUntraced(function* (organizationId: string, before: Date, sealedTo: number) {
+      const isWaiting = isSharded
+        ? yield* followsWaiting(organizationId)
+        : sql`EXISTS (
+        SELECT 1 FROM webhook_outbox waiting
+        WHERE waiting.organization_id = kept.organization_id AND waiting.event_id = kept.id)`
+      return Option.getOrElse(
+        yield* record<Prefix>()(sql`
           WITH last AS (
             SELECT least(${sealedTo}::bigint, coalesce((
               SELECT kept.position FROM events kept
               WHERE kept.organization_id = ${organizationId} AND kept.position IS NOT NULL AND (
-                kept.occurred_at >= ${before}
-                OR EXISTS (
-                  SELECT 1 FROM webhook_outbox waiting
-                  WHERE waiting.organization_id = kept.organization_id AND waiting.event_id = kept.id))
+                kept.occurred_at >= ${before} OR ${isWaiting})
               ORDER BY kept.position LIMIT 1) - 1, ${sealedTo}::bigint)) AS position
           )
           SELECT last.position::float8 AS "upTo", counted.count, counted."isOnlyRecords" FROM last
           CROSS JOIN LATERAL (
             SELECT count(*)::int AS count, coalesce(bool_and(type = 'EVENTS_PRUNED'), true) AS "isOnlyRecords" FROM events
             WHERE organization_id = ${organizationId} AND events.position <= last.position) AS counted`),
-        Option.getOrElse((): Prefix => ({ upTo: 0, count: 0, isOnlyRecords: true })),
-      ),
+        (): Prefix => ({ upTo: 0, count: 0, isOnlyRecords: true }),
+      )
+    }),
 
     /** Deletes the events up to a position. */
     deleteUpTo: (organizationId: string, position: number) =>

@@ -4,9 +4,9 @@ import { Context, Effect, Layer } from "effect"
 import { idBefore } from "../../../kernel/contract/Page.ts"
 import type { Position } from "../../../kernel/contract/Page.ts"
 import { isRemoved } from "../../../kernel/database/RemovedOrganizations.ts"
-import { column, advisoryLock, record, records } from "../../../kernel/database/Statements.ts"
+import { column, advisoryLock, hasCitus, record, records } from "../../../kernel/database/Statements.ts"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
-import type { WebhookEndpoint } from "../Model.ts"
+import type { EndpointKey, WebhookEndpoint } from "../Model.ts"
 
 /** An enabled endpoint. */
 export interface Subscriber {
@@ -24,9 +24,22 @@ export interface SealedSecret {
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
+  const isSharded = yield* hasCitus(sql)
   const columns = sql.literal(`id, url, event_names AS "eventNames", description, disabled_at AS "disabledAt",
     disabled_reason AS "disabledReason", created_at AS "createdAt", updated_at AS "updatedAt",
     created_by AS "createdBy", updated_by AS "updatedBy"`)
+
+  /** Runs a statement for each organization on Citus, in their order, and for all of them otherwise. */
+  const byShard = <A>(
+    organizationIds: ReadonlyArray<string>,
+    find: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<A>>,
+  ) =>
+    isSharded
+      ? Effect.map(
+          Effect.forEach([...new Set(organizationIds)].toSorted(), (id) => find([id])),
+          (found) => found.flat(),
+        )
+      : find(organizationIds)
 
   return {
     /** Counts the endpoints. Until the transaction ends, other creations of this organization wait. */
@@ -95,27 +108,33 @@ const make = Effect.gen(function* () {
 
     /** Finds the enabled endpoints of these organizations, unless they are removed. None of them can end before the transaction does. */
     findSubscribers: (organizationIds: ReadonlyArray<string>) =>
-      records<Subscriber>()(sql`
-        SELECT organization_id AS "organizationId", id, event_names AS "eventNames", created_at AS "createdAt"
-        FROM webhook_endpoints
-        WHERE organization_id = ANY(${organizationIds}::uuid[]) AND disabled_at IS NULL
-          AND NOT ${sql.literal(isRemoved("webhook_endpoints.organization_id"))}
-        ORDER BY organization_id, id FOR SHARE`),
+      byShard(organizationIds, (ids) =>
+        records<Subscriber>()(sql`
+          SELECT organization_id AS "organizationId", id, event_names AS "eventNames", created_at AS "createdAt"
+          FROM webhook_endpoints
+          WHERE organization_id = ANY(${ids}::uuid[]) AND disabled_at IS NULL
+            AND NOT ${sql.literal(isRemoved("webhook_endpoints.organization_id"))}
+          ORDER BY organization_id, id FOR SHARE`),
+      ),
 
     /** Finds those of these endpoints that are enabled and have only failed since the given time or longer. */
-    findFailingSince: (
-      endpoints: ReadonlyArray<{ readonly organizationId: string; readonly endpointId: string }>,
-      since: Date,
-    ) =>
-      records<{ organizationId: string; endpointId: string }>()(sql`
-        SELECT endpoint.organization_id AS "organizationId", endpoint.id AS "endpointId"
-        FROM unnest(
-          (SELECT ${column("uuid", endpoints, ({ organizationId }) => organizationId)}),
-          ${column("uuid", endpoints, ({ endpointId }) => endpointId)}
-        ) AS failed ("organizationId", "endpointId")
-        JOIN webhook_endpoints endpoint
-          ON endpoint.organization_id = failed."organizationId" AND endpoint.id = failed."endpointId"
-        WHERE endpoint.failing_since <= ${since} AND endpoint.disabled_at IS NULL`),
+    findFailingSince: (endpoints: ReadonlyArray<EndpointKey>, since: Date) =>
+      byShard(
+        endpoints.map(({ organizationId }) => organizationId),
+        (ids) => {
+          const ofShard = isSharded ? endpoints.filter(({ organizationId }) => ids.includes(organizationId)) : endpoints
+          const shard = isSharded ? sql`${ids[0]}::uuid` : sql.literal(`failed."organizationId"`)
+          return records<EndpointKey>()(sql`
+            SELECT endpoint.organization_id AS "organizationId", endpoint.id AS "endpointId"
+            FROM unnest(
+              (SELECT ${column("uuid", ofShard, ({ organizationId }) => organizationId)}),
+              ${column("uuid", ofShard, ({ endpointId }) => endpointId)}
+            ) AS failed ("organizationId", "endpointId")
+            JOIN webhook_endpoints endpoint
+              ON endpoint.organization_id = ${shard} AND endpoint.id = failed."endpointId"
+            WHERE endpoint.failing_since <= ${since} AND endpoint.disabled_at IS NULL`)
+        },
+      ),
 
     /**
      * Disables an enabled endpoint that has only failed since the given time or longer. Returns it after the change.

@@ -1,10 +1,10 @@
 /** SQL of the delivery history: ended attempts, and attempts in flight, which are rows of the queue. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Option } from "effect"
 import type { Fragment } from "effect/sql/Statement"
 import { isEventName } from "../../../kernel/contract/Event.ts"
 import type { Position } from "../../../kernel/contract/Page.ts"
-import { advisoryLock, record, records } from "../../../kernel/database/Statements.ts"
+import { advisoryLock, column, hasCitus, record, records, returnedRow } from "../../../kernel/database/Statements.ts"
 import type { AttemptState, HistoryFilters, WebhookAttempt } from "../Model.ts"
 import { TEST_EVENT } from "../Model.ts"
 import type { FoundEvent } from "../Payload.ts"
@@ -31,8 +31,23 @@ const literals: Readonly<Record<AttemptState, string>> = {
   Failed: "'Failed'",
 }
 
+/** An attempt in flight, as the queue has it. */
+interface Sending {
+  readonly id: string
+  readonly deliveryId: string
+  readonly eventId: string
+  readonly eventName: string
+  readonly endpointId: string
+  readonly attempt: number
+  readonly timestamp: Date
+}
+
+/** Before the first page. */
+const LAST: Position = ["infinity", "ffffffff-ffff-ffff-ffff-ffffffffffff"]
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
+  const isSharded = yield* hasCitus(sql)
   const newestFirst = sql.literal(`ORDER BY "timestamp" DESC, id DESC`)
 
   // The backlog of an ended endpoint is about to be deleted. Test events are delivered to disabled endpoints too.
@@ -86,11 +101,28 @@ const make = Effect.gen(function* () {
         WHERE organization_id = ${organizationId} AND "timestamp" = key_timestamp AND id = key_id LIMIT 1) AS attempt)`
   }
 
+  /** The conditions of attempts in flight on rows of the queue. */
+  const sendingOf = (
+    organizationId: string,
+    filters: HistoryFilters,
+    [timestamp, id]: Position,
+    at: Date,
+  ): ReadonlyArray<Fragment> => [
+    sql`organization_id = ${organizationId}`,
+    sql`lease IS NOT NULL`,
+    sql`due_at > ${at}`,
+    sql`(claimed_at, lease) < (${timestamp}::timestamptz, ${id}::uuid)`,
+    ...matching(filters),
+    ...during("claimed_at", filters),
+    // An attempt in flight has no status yet.
+    ...(filters.statusCode === undefined ? [] : [sql`false`]),
+  ]
+
   // The lease becomes the id of the attempt in the history.
   const inFlight = (
     organizationId: string,
     filters: HistoryFilters,
-    [timestamp, id]: Position,
+    position: Position,
     count: number,
     at: Date,
   ) => sql`
@@ -100,29 +132,55 @@ const make = Effect.gen(function* () {
       attempt, 'Sending' AS state, NULL::smallint AS "statusCode", NULL::text AS "responseBody", NULL::text AS error,
       NULL::integer AS "durationMs", NULL::timestamptz AS "nextAttemptAt", claimed_at AS "timestamp"
     FROM webhook_queue WHERE ${sql.and([
-      sql`organization_id = ${organizationId}`,
-      sql`lease IS NOT NULL`,
-      sql`due_at > ${at}`,
+      ...sendingOf(organizationId, filters, position, at),
       isPending,
-      sql`(claimed_at, lease) < (${timestamp}::timestamptz, ${id}::uuid)`,
-      ...matching(filters),
-      ...during("claimed_at", filters),
-      // An attempt in flight has no status yet.
-      ...(filters.statusCode === undefined ? [] : [sql`false`]),
     ])} ORDER BY claimed_at DESC, lease DESC LIMIT ${limit(count)})`
+
+  /**
+   * Reads the attempts in flight on Citus. The queue is on the coordinator, the history in a shard, so there are two statements. An
+   * organization has no more attempts in flight than its limit.
+   */
+  const findSending = (organizationId: string, filters: HistoryFilters, position: Position, at: Date) =>
+    records<Sending>()(sql`
+      SELECT lease AS id, id AS "deliveryId", event_id AS "eventId", event_name AS "eventName", endpoint_id AS "endpointId",
+        attempt, claimed_at AS "timestamp"
+      FROM webhook_queue WHERE ${sql.and(sendingOf(organizationId, filters, position, at))}
+      ORDER BY claimed_at DESC, lease DESC`)
+
+  /** The rows of {@link inFlight} from those of {@link findSending}. An attempt that ended in between is in the history already. */
+  const stillSending = (organizationId: string, rows: ReadonlyArray<Sending>, count: number) => sql`
+    (SELECT sending.id, sending."deliveryId", sending."eventId", sending."eventName", sending."endpointId",
+      endpoint.url AS "endpointUrl", sending.attempt, 'Sending' AS state, NULL::smallint AS "statusCode",
+      NULL::text AS "responseBody", NULL::text AS error, NULL::integer AS "durationMs", NULL::timestamptz AS "nextAttemptAt",
+      sending."timestamp"
+    FROM unnest(
+      (SELECT ${column("uuid", rows, ({ id }) => id)}),
+      ${column("uuid", rows, ({ deliveryId }) => deliveryId)},
+      ${column("uuid", rows, ({ eventId }) => eventId)},
+      ${column("text", rows, ({ eventName }) => eventName)},
+      ${column("uuid", rows, ({ endpointId }) => endpointId)},
+      ${column("int2", rows, ({ attempt }) => attempt)},
+      ${column("timestamptz", rows, ({ timestamp }) => timestamp)}
+    ) AS sending (id, "deliveryId", "eventId", "eventName", "endpointId", attempt, "timestamp")
+    JOIN webhook_endpoints endpoint ON endpoint.organization_id = ${organizationId} AND endpoint.id = sending."endpointId"
+    WHERE (endpoint.disabled_at IS NULL OR sending."eventName" = ${TEST_EVENT}) AND NOT EXISTS (
+      SELECT 1 FROM webhook_attempts recorded
+      WHERE recorded.organization_id = ${organizationId} AND recorded.delivery_id = sending."deliveryId"
+        AND recorded.id = sending.id)
+    ORDER BY sending."timestamp" DESC, sending.id DESC LIMIT ${limit(count)})`
 
   const attempts = (
     organizationId: string,
     filters: HistoryFilters,
     position: Position,
     count: number,
-    at: Date,
+    sending: Fragment,
   ): Fragment => {
-    if (filters.state === "Sending") return inFlight(organizationId, filters, position, count, at)
+    if (filters.state === "Sending") return sending
     if (filters.state !== undefined) return ended(organizationId, filters, position, count)
     // One statement, so that an attempt that ends meanwhile is listed once.
     return sql`(${ended(organizationId, filters, position, count)} UNION ALL
-      ${inFlight(organizationId, filters, position, count, at)} ${newestFirst} LIMIT ${limit(count)})`
+      ${sending} ${newestFirst} LIMIT ${limit(count)})`
   }
 
   return {
@@ -136,30 +194,54 @@ const make = Effect.gen(function* () {
      * Lists attempts, newest first. `at` decides which leases are valid. The event of each item is looked up by itself,
      * because a join could read whole tables when PostgreSQL overestimates the page.
      */
-    list: (organizationId: string, filters: HistoryFilters, after: Position | null, count: number, at: Date) =>
-      Effect.map(
-        records<AttemptEntry>()(sql`
+    list: Effect.fnUntraced(function* (
+      organizationId: string,
+      filters: HistoryFilters,
+      after: Position | null,
+      count: number,
+      at: Date,
+    ) {
+      const position = after ?? LAST
+      const sending =
+        isSharded && (filters.state ?? "Sending") === "Sending"
+          ? stillSending(organizationId, yield* findSending(organizationId, filters, position, at), count)
+          : inFlight(organizationId, filters, position, count, at)
+      const rows = yield* records<AttemptEntry>()(sql`
         SELECT page.*, events.type AS "eventType", events.occurred_at AS "occurredAt", events.actor, events.data::text AS data,
           events.previous::text AS previous
-        FROM ${attempts(organizationId, filters, after ?? ["infinity", "ffffffff-ffff-ffff-ffff-ffffffffffff"], count, at)}
-          AS page
+        FROM ${attempts(organizationId, filters, position, count, sending)} AS page
         LEFT JOIN LATERAL (
           SELECT type, occurred_at, actor, data, previous FROM events
           WHERE organization_id = ${organizationId} AND id = page."eventId" LIMIT 1) AS events ON true
-        ORDER BY page."timestamp" DESC, page.id DESC`),
-        (rows) => rows.slice(0, count),
-      ),
+        ORDER BY page."timestamp" DESC, page.id DESC`)
+      return rows.slice(0, count)
+    }),
 
     /** Serializes retries of one delivery until the transaction ends. */
     lockRetries: (organizationId: string, deliveryId: string) =>
       advisoryLock(sql, `webhook-retry/${organizationId}/${deliveryId}`),
 
     /** Locks the delivery's pending attempt, if it has one. Returns whether it is being sent at this time. */
-    lockPending: (organizationId: string, deliveryId: string, at: Date) =>
-      record<PendingAttempt>()(sql`
-        SELECT endpoint_id AS "endpointId", event_id AS "eventId", lease IS NOT NULL AND due_at > ${at} AS "isSending"
-        FROM webhook_queue
-        WHERE organization_id = ${organizationId} AND id = ${deliveryId} AND ${isPending} FOR UPDATE`),
+    lockPending: (organizationId: string, deliveryId: string, at: Date) => {
+      const lock = (condition: Fragment) =>
+        record<PendingAttempt & { readonly eventName: string }>()(sql`
+          SELECT endpoint_id AS "endpointId", event_id AS "eventId", event_name AS "eventName",
+            lease IS NOT NULL AND due_at > ${at} AS "isSending"
+          FROM webhook_queue
+          WHERE organization_id = ${organizationId} AND id = ${deliveryId} ${condition} FOR UPDATE`)
+      if (!isSharded) return lock(sql`AND ${isPending}`)
+      return Effect.flatMap(lock(sql``), (pending) =>
+        Option.isNone(pending)
+          ? Effect.succeed(pending)
+          : Effect.map(
+              returnedRow(sql`
+                SELECT 1 FROM webhook_endpoints
+                WHERE organization_id = ${organizationId} AND id = ${pending.value.endpointId}
+                  AND (disabled_at IS NULL OR ${pending.value.eventName} = ${TEST_EVENT}::text)`),
+              (isKept) => Option.filter(pending, () => isKept),
+            ),
+      )
+    },
 
     /** Makes a pending attempt due, unless it is due earlier. */
     makeDue: (organizationId: string, deliveryId: string, at: Date) =>

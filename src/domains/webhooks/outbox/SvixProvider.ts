@@ -106,10 +106,12 @@ export const layer = (options: SvixOptions) =>
         )
         if (claims.length === 0) return 0
         const events = new Map((yield* outbox.findEvents(claims)).map((event) => [event.id, event]))
+        const uncommitted = new Set(yield* outbox.findUncommitted(claims.filter(({ eventId }) => !events.has(eventId))))
         const failures: Array<SvixError> = []
         yield* Effect.forEach(
           claims,
           (claim) => {
+            if (uncommitted.has(claim)) return outbox.postpone(claim, new Date(at.getTime() + retryDelayAfter(1)))
             const event = events.get(claim.eventId)
             return (event === undefined ? Effect.void : publish(event)).pipe(
               Effect.andThen(outbox.delete(claim)),

@@ -4,6 +4,7 @@
  */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
+import { KEEP_PLANS } from "../../../kernel/database/Statements.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import type { Transaction } from "../../../kernel/database/Transactions.ts"
 
@@ -43,7 +44,7 @@ export class QueueTransactions extends Context.Service<
         Effect.orDie(sql`
           SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
             set_config('enable_sort', 'off', true), set_config('jit', 'off', true),
-            set_config('plan_cache_mode', 'force_generic_plan', true)
+            ${sql.literal(KEEP_PLANS)}
             ${joins === "any" ? sql`` : sql`, set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`}`)
       const plans = { any: planByIndex("any"), nested: planByIndex("nested") }
 
