@@ -36,12 +36,12 @@ const make = Effect.gen(function* () {
     sql.literal(`source, lines::float8 AS lines, head, bundle_sequence AS "bundleSequence", closed_at AS "closedAt",
     forked_at AS "forkedAt", created_at AS "createdAt", updated_at AS "updatedAt"`)
   const one = Effect.map((row: Option.Option<LedgerRow>) => Option.getOrThrow(row))
-  // A ledger of an instance without bundles can be deleted at once: nothing of it counts.
+  // A ledger of an instance without bundles can be deleted at once: nothing of it counts. Citus takes no subquery in VALUES.
   const lastUpload = (organizationId: string, instanceId: string, at: Date) => sql`
     coalesce((SELECT max(usage_until) FROM offline_bundles
       WHERE organization_id = ${organizationId} AND instance_id = ${instanceId}), ${at})`
   const newRow = (organizationId: string, { at, instanceId, source, start }: LedgerKey) => sql`
-    ${organizationId}::uuid, ${instanceId}::uuid, ${source}, 0, ${start}, ${lastUpload(organizationId, instanceId, at)},
+    ${organizationId}::uuid, ${instanceId}::uuid, ${source}::text, 0, ${start}::text, ${lastUpload(organizationId, instanceId, at)},
     ${at}::timestamptz, ${at}::timestamptz`
 
   const expired = (columns: string, scope: Fragment, at: Date, count: number) => sql`
@@ -80,7 +80,7 @@ const make = Effect.gen(function* () {
         record<LedgerRow>()(sql`
           INSERT INTO offline_ledgers AS ledger (organization_id, instance_id, source, lines, head, until, created_at,
             updated_at)
-          VALUES (${newRow(organizationId, key)})
+          SELECT ${newRow(organizationId, key)}
           ON CONFLICT (organization_id, instance_id, source) DO UPDATE SET until = greatest(ledger.until, excluded.until)
           RETURNING ${columns}`),
       ),
@@ -108,7 +108,7 @@ const make = Effect.gen(function* () {
       record<LedgerRow>()(sql`
         INSERT INTO offline_ledgers AS ledger (organization_id, instance_id, source, lines, head, until, created_at,
           updated_at, forked_at, forked_line, forked_hash)
-        VALUES (${newRow(organizationId, key)}, ${key.at}::timestamptz, ${number}, ${hash})
+        SELECT ${newRow(organizationId, key)}, ${key.at}::timestamptz, ${number}::bigint, ${hash}
         ON CONFLICT (organization_id, instance_id, source) DO UPDATE SET forked_at = excluded.forked_at,
           forked_line = excluded.forked_line, forked_hash = excluded.forked_hash, updated_at = excluded.updated_at
         WHERE (ledger.forked_line, ledger.forked_hash) IS DISTINCT FROM (excluded.forked_line, excluded.forked_hash)

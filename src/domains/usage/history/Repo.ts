@@ -142,8 +142,10 @@ const make = Effect.gen(function* () {
             SELECT 1 FROM usage_events other
             WHERE ${of(key)} AND other.unique_key = voided.unique_key AND other.ordinal <> ${ordinal}
               AND other.voided_at IS NULL)
+        ), counted AS (
+          UPDATE usage_totals SET voided_count = voided_count + 1 WHERE ${of(key)}
         )
-        UPDATE usage_totals SET voided_count = voided_count + 1 WHERE ${of(key)}`),
+        SELECT 1`),
   }
 })
 
