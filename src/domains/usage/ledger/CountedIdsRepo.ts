@@ -13,6 +13,7 @@ interface EventId {
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const isSharded = yield* hasCitus(sql)
+  // On Citus only the end of it runs on the worker, which must not name parameters then.
   const taking = (organizationId: string, ids: ReadonlyArray<EventId>, at: Date, expiresAt: Date) => sql`
             INSERT INTO usage_event_ids AS t (organization_id, source, event_id, created_at, expires_at)
             SELECT ${organizationId}::uuid, source, id, ${at}::timestamptz, ${expiresAt}::timestamptz
@@ -21,7 +22,7 @@ const make = Effect.gen(function* () {
             ORDER BY source COLLATE "C", id COLLATE "C"
             ON CONFLICT (organization_id, source, event_id) DO UPDATE
               SET created_at = excluded.created_at, expires_at = excluded.expires_at
-              WHERE t.expires_at <= ${at}`
+              WHERE t.expires_at <= excluded.created_at`
 
   return {
     /**
