@@ -78,7 +78,8 @@ describe("kill -9 during a license migration", { timeout: 900_000 }, () => {
         { type: "LICENSE_MIGRATION_STARTED", count: 1 },
       ])
       const [left] = yield* sql<{ count: number }>`
-        SELECT count(*)::int AS count FROM instances JOIN licenses ON licenses.id = instances.license_id WHERE licenses.slug = 'pro'`
+        SELECT count(*)::int AS count FROM instances JOIN licenses
+          ON licenses.organization_id = instances.organization_id AND licenses.id = instances.license_id WHERE licenses.slug = 'pro'`
       assert.strictEqual(left?.count, 0)
     }).pipe(Effect.scoped, Effect.provide(Layer.fresh(testSql))),
   )

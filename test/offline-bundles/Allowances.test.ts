@@ -196,7 +196,7 @@ layer(TestService.layer, { excludeTestServices: true })("an allowance", (it) => 
       const hour = 3_600_000
       const now = Date.now()
       // Moves the instance, its usage and the allowance into the past, as if a few hours had gone by.
-      yield* sql`UPDATE instances SET created_at = created_at - interval '9 days' WHERE organization_id = ${organizationId}`
+      yield* sql`UPDATE instances SET created_at = ${new Date(now - 216 * hour)} WHERE organization_id = ${organizationId}`
       yield* sql`UPDATE offline_allowances SET valid_from = ${new Date(now - 3 * hour)}, ended_at = ${new Date(now - hour)}
         WHERE organization_id = ${organizationId}`
       const held = (at: number) => Effect.map(standing(iso(at)), ([, , third]) => third)

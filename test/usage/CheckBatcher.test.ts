@@ -85,7 +85,10 @@ layer(TestService.layer, { excludeTestServices: true })("concurrent checks of se
 /** The organizations of each statement, and the one that was passed as `within`. */
 type Statements = Array<{ readonly within: string | null; readonly organizations: ReadonlyArray<string> }>
 
-/** A repository that fails for the instance "broken" at once, and is slow for the others. */
+/**
+ * A repository that fails for the instance "broken" at once, and is slow for the others. It always names the organization to the
+ * database, because the database of the test may be sharded.
+ */
 const usageOn = (statements: Statements, isSharded: boolean) =>
   usageWithRepo((repo) => ({
     isSharded,
@@ -94,7 +97,7 @@ const usageOn = (statements: Statements, isSharded: boolean) =>
       statements.push({ within, organizations })
       return asked.some(({ instance }) => instance === "broken")
         ? Effect.die(new Error("The statement failed"))
-        : Effect.andThen(Effect.sleep("10 millis"), repo.findWithCatalog(asked, within))
+        : Effect.andThen(Effect.sleep("10 millis"), repo.findWithCatalog(asked, within ?? organizations[0] ?? null))
     },
   }))
 

@@ -11,6 +11,8 @@ import {
 import { migrateWith } from "../../src/infra/database/Migrations.ts"
 import { emptyDatabase } from "../cli/database.ts"
 import { start } from "../support/ServiceProcess.ts"
+import { withReason } from "../support/skipped.ts"
+import { whyNotPartitioned } from "./partitioned.ts"
 
 const before = Object.fromEntries(
   Object.entries(migrations).filter(([name]) => name < "0044_usage_partitions"),
@@ -173,7 +175,9 @@ const onDatabase = (url: Redacted.Redacted) => ({
   SERVICE_SECRET_KEY: randomBytes(32).toString("base64"),
 })
 
-describe("keyshelf migrate and usage events of the release before", { timeout: 120_000 }, () => {
+const named = withReason("keyshelf migrate and usage events of the release before", whyNotPartitioned)
+
+describe.skipIf(whyNotPartitioned !== undefined)(named, { timeout: 120_000 }, () => {
   it.live("puts them into partitions while usage is counted, voided and read, and loses or doubles none", () =>
     Effect.gen(function* () {
       const url = yield* emptyDatabase

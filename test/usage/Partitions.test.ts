@@ -8,9 +8,11 @@ import { REST, UsagePartitionsRepo } from "../../src/domains/usage/partitions/Re
 import { months } from "../../src/kernel/database/TimePartitions.ts"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
 import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
+import { withReason } from "../support/skipped.ts"
 import { TestService } from "../support/TestService.ts"
 import { openMeteredShop } from "./MeteredShop.ts"
 import { dropBefore, newMonths } from "./Months.ts"
+import { whyNotPartitioned } from "./partitioned.ts"
 
 const current = months.of(new Date())
 /** The newest start of a month that is some hours ago: usage of both sides can still be reported. */
@@ -54,7 +56,11 @@ const tablesOf = (organizationId: string) =>
 
 const nameOf = (month: number) => `usage_events_${months.suffixOf(month)}`
 
-layer(TestService.layer, { excludeTestServices: true })("months of usage", (it) => {
+const named = withReason("months of usage", whyNotPartitioned)
+
+layer(TestService.layer, { excludeTestServices: true })(named, (tests) => {
+  const it = { effect: whyNotPartitioned === undefined ? tests.effect : tests.effect.skip }
+
   it.effect("are created ahead, once by several sweepers, without a gap", () =>
     Effect.gen(function* () {
       const { maintain } = yield* UsagePartitions

@@ -1,11 +1,12 @@
 /** SQL of license migrations. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
+import type { Fragment } from "effect/sql/Statement"
 import type { ActorReference } from "../../kernel/contract/Caller.ts"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { isRemoved } from "../../kernel/database/RemovedOrganizations.ts"
-import { column, executed, record, records } from "../../kernel/database/Statements.ts"
+import { column, executed, hasCitus, record, records } from "../../kernel/database/Statements.ts"
 import type { LicenseMigration, LicenseMigrationItem } from "./Model.ts"
 
 /** A migration as it is stored. */
@@ -39,8 +40,12 @@ export interface MigratedInstance {
   readonly customer: string
 }
 
+/** As many nodes may work on migrations at the same time on Citus. */
+const MAX_TRIED = 20
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
+  const isSharded = yield* hasCitus(sql)
   const columns =
     sql.literal(`organization_id AS "organizationId", id, from_license_id AS "fromLicenseId", from_slug AS "from",
     to_license_id AS "toLicenseId", to_slug AS "to", customer_id AS "customerId", instance_slugs AS "instanceSlugs", state, at,
@@ -53,6 +58,26 @@ const make = Effect.gen(function* () {
   const customerJoin = sql.literal(`JOIN customers c ON c.organization_id = i.organization_id AND c.id = i.customer_id`)
   const ofCustomer = (customerId: string | null) =>
     customerId === null ? sql.literal("") : sql`AND i.customer_id = ${customerId}`
+
+  const waiting = (columns: Fragment, scope: Fragment, at: Date, count: number) => sql`
+    SELECT ${columns} FROM license_migrations
+    WHERE ${scope} state IN ('SCHEDULED', 'RUNNING', 'REVERTING') AND (state <> 'SCHEDULED' OR at <= ${at})
+      AND NOT ${sql.literal(isRemoved("license_migrations.organization_id"))}
+    ORDER BY stepped_at NULLS FIRST, id LIMIT ${count}`
+  const claimIn = (scope: Fragment, at: Date) =>
+    record<MigrationRow>()(sql`${waiting(columns, scope, at, 1)} FOR UPDATE SKIP LOCKED`)
+
+  /** On Citus a statement that locks names one organization. So those that wait are looked up first. */
+  const claimOneByOne = Effect.fnUntraced(function* (at: Date) {
+    const found = yield* records<Pick<MigrationRow, "organizationId" | "id">>()(
+      waiting(sql.literal(`organization_id AS "organizationId", id`), sql``, at, MAX_TRIED),
+    )
+    for (const { id, organizationId } of found) {
+      const claimed = yield* claimIn(sql`organization_id = ${organizationId} AND id = ${id} AND`, at)
+      if (Option.isSome(claimed)) return claimed
+    }
+    return Option.none<MigrationRow>()
+  })
 
   return {
     insert: (row: MigrationRow) =>
@@ -81,12 +106,7 @@ const make = Effect.gen(function* () {
      * Locks a migration of any organization that has work to do, until the transaction ends: the one that waited longest.
      * Skips those that another node works on.
      */
-    claim: (at: Date) =>
-      record<MigrationRow>()(sql`
-        SELECT ${columns} FROM license_migrations
-        WHERE state IN ('SCHEDULED', 'RUNNING', 'REVERTING') AND (state <> 'SCHEDULED' OR at <= ${at})
-          AND NOT ${sql.literal(isRemoved("license_migrations.organization_id"))}
-        ORDER BY stepped_at NULLS FIRST, id LIMIT 1 FOR UPDATE SKIP LOCKED`),
+    claim: (at: Date) => (isSharded ? claimOneByOne(at) : claimIn(sql``, at)),
 
     /** Lets others come first. */
     postpone: (organizationId: string, id: string, at: Date) =>

@@ -2,7 +2,12 @@
  * SQL fragments of an instance's terms: its license, grants, totals and reservations. The SQL of checks is
  * `check/Repo.ts` (a single check), `check/hotpath/Repo.ts` (batched checks) and `check/PastRepo.ts` (checks of the
  * past). Usage joins tables of other domains, because a check has to read all of them in one statement.
+ *
+ * Fragments take the `organization`: a parameter, so that Citus asks one shard. Only a statement about several organizations, which
+ * Citus never gets, takes {@link ownOrganization}.
  */
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { Fragment } from "effect/sql/Statement"
 import { currentOverride } from "../instances/overrides/OverridesSql.ts"
 
 /** The instant of a check. */
@@ -12,6 +17,9 @@ export interface AsOf {
   readonly known: Date
 }
 
+/** The organization of the instance `i`. */
+export const ownOrganization = (sql: SqlClient): Fragment => sql.literal("i.organization_id")
+
 /** The columns that only an explanation shows: of the license `l`, its family `f` and its grant `g`. */
 export const explainedColumns = `, jsonb_build_object('version', l.version::text, 'family', f.slug, 'lifecycleState',
     l.lifecycle_state) AS facts, CASE jsonb_typeof(g.value) WHEN 'object' THEN g.value END AS configuration`
@@ -20,23 +28,27 @@ export const explainedColumns = `, jsonb_build_object('version', l.version::text
 export const familyJoin = `JOIN license_families f ON f.organization_id = l.organization_id AND f.id = l.family_id`
 
 /** The license `l` of the instance `i`, by one index look-up whatever the statistics are. */
-export const licenseJoin = `CROSS JOIN LATERAL (
-      SELECT slug, grace_days FROM licenses WHERE organization_id = i.organization_id AND id = i.license_id OFFSET 0
+export const licenseJoin = (sql: SqlClient, organization: Fragment): Fragment => sql`CROSS JOIN LATERAL (
+      SELECT slug, grace_days FROM licenses WHERE organization_id = ${organization} AND id = i.license_id OFFSET 0
     ) l`
 
 /** The grant `g` of the entitlement `e` to the instance `i`, if there is one, by one index look-up as well. */
-export const grantJoin = `LEFT JOIN LATERAL (
+export const grantJoin = (sql: SqlClient, organization: Fragment): Fragment => sql`LEFT JOIN LATERAL (
       SELECT value, overage_percent FROM license_entitlements
-      WHERE organization_id = i.organization_id AND license_id = i.license_id AND entitlement_id = e.id OFFSET 0
+      WHERE organization_id = ${organization} AND license_id = i.license_id AND entitlement_id = e.id OFFSET 0
     ) g ON true`
 
 /**
  * The totals `t` of the instance `i` and the entitlement `e` that may belong to the period of `asked.at`. The caller
  * computes the start of the period, so this returns the totals of an interval as long as the longest such period.
  */
-export const totalsAround = (columns: string): string => `LEFT JOIN LATERAL (
-      SELECT ${columns} FROM usage_totals t
-      WHERE t.organization_id = i.organization_id AND t.instance_id = i.id AND t.entitlement_id = e.id
+export const totalsAround = (
+  sql: SqlClient,
+  organization: Fragment,
+  columns: string,
+): Fragment => sql`LEFT JOIN LATERAL (
+      SELECT ${sql.literal(columns)} FROM usage_totals t
+      WHERE t.organization_id = ${organization} AND t.instance_id = i.id AND t.entitlement_id = e.id
         AND t.period_start >= CASE e.reset_period
           WHEN 'HOUR' THEN asked.at - interval '1 hour'
           WHEN 'DAY' THEN asked.at - interval '24 hours'
@@ -52,45 +64,52 @@ export const totalsAround = (columns: string): string => `LEFT JOIN LATERAL (
 export const graceDays = `coalesce(i.grace_days, l.grace_days) AS "graceDays"`
 
 /** How many hold a lease of the instance `i` and the entitlement of this id at `asked.at`. */
-export const liveLeases = (entitlementId: string): string => `SELECT count(*) FROM usage_leases
-      WHERE organization_id = i.organization_id AND instance_id = i.id AND entitlement_id = ${entitlementId}
+export const liveLeases = (sql: SqlClient, organization: Fragment, entitlementId: string): Fragment => sql`
+      SELECT count(*) FROM usage_leases
+      WHERE organization_id = ${organization} AND instance_id = i.id AND entitlement_id = ${sql.literal(entitlementId)}
         AND expires_at > asked.at AND acquired_at <= asked.known`
 
 /** The allowances of the instance `i` that are open at `asked.at`, of the entitlement `e`; `null` if it has none. */
-export const openAllowances = `CASE WHEN i.allowances_until > asked.at THEN (
+export const openAllowances = (sql: SqlClient, organization: Fragment): Fragment => sql`
+  CASE WHEN i.allowances_until > asked.at THEN (
     SELECT jsonb_agg(jsonb_build_object('validUntil', valid_until, 'quantity', quantity::text)) FROM offline_allowances
-    WHERE organization_id = i.organization_id AND instance_id = i.id AND entitlement_id = e.id AND valid_from <= asked.known
+    WHERE organization_id = ${organization} AND instance_id = i.id AND entitlement_id = e.id AND valid_from <= asked.known
       AND open_until > asked.at AND (ended_at IS NULL OR ended_at > asked.at)
   ) END AS allowances`
 
 /** How much ledgers have brought of the total `t` of the instance `i` and the entitlement `e`, if it may have allowances. */
-const broughtIn = `CASE WHEN i.allowances_until > asked.at THEN (
+const broughtIn = (sql: SqlClient, organization: Fragment): Fragment => sql`
+  CASE WHEN i.allowances_until > asked.at THEN (
     SELECT quantity::text FROM offline_period_usage
-    WHERE organization_id = i.organization_id AND instance_id = i.id AND entitlement_id = e.id AND period_start = t.period_start
+    WHERE organization_id = ${organization} AND instance_id = i.id AND entitlement_id = e.id AND period_start = t.period_start
   ) END AS "broughtIn"`
 
 /**
  * The columns of a check: of the instance `i`, its license `l`, the entitlement `e`, its grant `g`, a total `t` and
  * reservations `h`.
  */
-export const checkedColumns = `i.slug AS instance, l.slug AS license, i.start_license_date AS "startLicenseDate",
+export const checkedColumns = (sql: SqlClient, organization: Fragment): Fragment => sql`
+  ${sql.literal(`i.slug AS instance, l.slug AS license, i.start_license_date AS "startLicenseDate",
   i.end_license_date AS "endLicenseDate", ${graceDays}, e.slug AS entitlement, e.type, e.reset_period AS "resetPeriod",
   e.reset_anchor AS "resetAnchor",
   CASE jsonb_typeof(g.value) WHEN 'object' THEN '{}' ELSE g.value #>> '{}' END AS granted,
   g.overage_percent AS "overagePercent", ${currentOverride},
-  CASE e.aggregation_method WHEN 'CONCURRENT' THEN i.start_license_date ELSE t.period_start END AS "periodStart",
-  CASE e.aggregation_method WHEN 'CONCURRENT' THEN (${liveLeases("e.id")})::text ELSE t.value::text END AS used, h.quantity::text AS held,
-  ${openAllowances}, ${broughtIn}`
+  CASE e.aggregation_method WHEN 'CONCURRENT' THEN i.start_license_date ELSE t.period_start END AS "periodStart"`)},
+  CASE e.aggregation_method WHEN 'CONCURRENT' THEN (${liveLeases(sql, organization, "e.id")})::text ELSE t.value::text END AS used,
+  h.quantity::text AS held, ${openAllowances(sql, organization)}, ${broughtIn(sql, organization)}`
 
 /** The quantity that reservations of the instance `i` hold of the entitlement of this id. */
-export const heldQuantity = (entitlementId: string): string => `SELECT sum(quantity) AS quantity FROM usage_reservations
-      WHERE organization_id = i.organization_id AND instance_id = i.id AND entitlement_id = ${entitlementId} AND state = 'HELD'
-        AND expires_at > asked.at AND expires_at <= asked.at + interval '25 hours' AND created_at <= asked.known`
+export const heldQuantity = (sql: SqlClient, organization: Fragment, entitlementId: string): Fragment => sql`
+      SELECT sum(quantity) AS quantity FROM usage_reservations
+      WHERE organization_id = ${organization} AND instance_id = i.id AND entitlement_id = ${sql.literal(entitlementId)}
+        AND state = 'HELD' AND expires_at > asked.at AND expires_at <= asked.at + interval '25 hours'
+        AND created_at <= asked.known`
 
 /** The grant, the totals and the reserved quantity of the entitlement `e`. */
-export const grantsAndUsageJoins = `${grantJoin}
-    ${totalsAround("t.period_start, t.value")}
+export const grantsAndUsageJoins = (sql: SqlClient, organization: Fragment): Fragment => sql`
+    ${grantJoin(sql, organization)}
+    ${totalsAround(sql, organization, "t.period_start, t.value")}
     LEFT JOIN LATERAL (
-      ${heldQuantity("e.id")}
+      ${heldQuantity(sql, organization, "e.id")}
       OFFSET 0
     ) h ON true`

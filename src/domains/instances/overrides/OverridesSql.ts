@@ -1,4 +1,6 @@
 /** SQL fragments of overrides, for what decides by them. */
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { Fragment } from "effect/sql/Statement"
 
 /** The override `o` as `AppliedOverride`. */
 export const appliedOverride = `jsonb_build_object('mode', o.mode,
@@ -10,9 +12,9 @@ export const appliedOverride = `jsonb_build_object('mode', o.mode,
 export const currentOverride = `i.overrides -> e.id::text AS override`
 
 /** The override `override` that was in force on the instance `i` for the entitlement `e` at `asked.at`. */
-export const pastOverrideJoin = `LEFT JOIN LATERAL (
-      SELECT ${appliedOverride} AS override FROM entitlement_overrides o
-      WHERE o.organization_id = i.organization_id AND o.instance_id = i.id AND o.entitlement_id = e.id
+export const pastOverrideJoin = (sql: SqlClient, organization: Fragment): Fragment => sql`LEFT JOIN LATERAL (
+      SELECT ${sql.literal(appliedOverride)} AS override FROM entitlement_overrides o
+      WHERE o.organization_id = ${organization} AND o.instance_id = i.id AND o.entitlement_id = e.id
         AND o.starts_at <= asked.at AND (o.ends_at IS NULL OR o.ends_at > asked.at)
         AND (o.ended_at IS NULL OR o.ended_at > asked.at)
       LIMIT 1

@@ -4,7 +4,7 @@ import { Context, Effect, Layer, Option } from "effect"
 import type { EntitlementType } from "../../entitlements/Model.ts"
 import { afterInDisplayOrder } from "../../../kernel/contract/Page.ts"
 import type { Position } from "../../../kernel/contract/Page.ts"
-import { record, records, returnedRow } from "../../../kernel/database/Statements.ts"
+import { executed, record, records, returnedRow } from "../../../kernel/database/Statements.ts"
 import { storedGrantValue } from "../Model.ts"
 import type { Grant, GrantValue } from "../Model.ts"
 
@@ -51,19 +51,20 @@ const make = Effect.gen(function* () {
 
   return {
     /** Stores the grant and returns whether the license did not grant the entitlement yet. */
-    insert: (organizationId: string, row: StoredGrant, { at }: Change) =>
-      returnedRow(sql`
-        WITH granted AS (
-          INSERT INTO license_entitlements (organization_id, license_id, entitlement_id, value, overage_percent)
-          VALUES (${organizationId}, ${row.licenseId}, ${row.entitlementId}, ${sql.json(row.value)},
-            ${row.overagePercent})
-          ON CONFLICT DO NOTHING
-          RETURNING organization_id, license_id, entitlement_id
-        ), before AS (
-          ${past} SELECT organization_id, license_id, entitlement_id, ${at}::timestamptz, NULL, NULL FROM granted
-          ON CONFLICT DO NOTHING
-        )
-        SELECT entitlement_id FROM granted`),
+    insert: Effect.fnUntraced(function* (organizationId: string, row: StoredGrant, { at }: Change) {
+      const isNew = yield* returnedRow(sql`
+        INSERT INTO license_entitlements (organization_id, license_id, entitlement_id, value, overage_percent)
+        VALUES (${organizationId}, ${row.licenseId}, ${row.entitlementId}, ${sql.json(row.value)},
+          ${row.overagePercent})
+        ON CONFLICT DO NOTHING
+        RETURNING entitlement_id`)
+      if (isNew) {
+        yield* executed(sql`
+          ${past} VALUES (${organizationId}, ${row.licenseId}, ${row.entitlementId}, ${at}, NULL, NULL)
+          ON CONFLICT DO NOTHING`)
+      }
+      return isNew
+    }),
 
     list: (organizationId: string, licenseId: string, after: Position | null, count: number) => {
       const [displayOrder, id] = afterInDisplayOrder(after)

@@ -1,8 +1,10 @@
 /** SQL of ledgers, and of the bundles that they name. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
+import type { Fragment } from "effect/sql/Statement"
 import type { Position } from "../../../kernel/contract/Page.ts"
-import { record, records } from "../../../kernel/database/Statements.ts"
+import { organizationsOf, processByOrganization } from "../../../kernel/database/DueOrganizations.ts"
+import { hasCitus, record, records } from "../../../kernel/database/Statements.ts"
 import type { OfflineLedger } from "./Model.ts"
 import type { LedgerPosition, NamedBundle } from "./Rules.ts"
 
@@ -29,17 +31,47 @@ export interface LedgerKey {
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
+  const isSharded = yield* hasCitus(sql)
   const columns =
     sql.literal(`source, lines::float8 AS lines, head, bundle_sequence AS "bundleSequence", closed_at AS "closedAt",
     forked_at AS "forkedAt", created_at AS "createdAt", updated_at AS "updatedAt"`)
   const one = Effect.map((row: Option.Option<LedgerRow>) => Option.getOrThrow(row))
-  // A ledger of an instance without bundles can be deleted at once: nothing of it counts.
+  // A ledger of an instance without bundles can be deleted at once: nothing of it counts. Citus takes no subquery in VALUES.
   const lastUpload = (organizationId: string, instanceId: string, at: Date) => sql`
     coalesce((SELECT max(usage_until) FROM offline_bundles
       WHERE organization_id = ${organizationId} AND instance_id = ${instanceId}), ${at})`
   const newRow = (organizationId: string, { at, instanceId, source, start }: LedgerKey) => sql`
-    ${organizationId}::uuid, ${instanceId}::uuid, ${source}, 0, ${start}, ${lastUpload(organizationId, instanceId, at)},
+    ${organizationId}::uuid, ${instanceId}::uuid, ${source}::text, 0, ${start}::text, ${lastUpload(organizationId, instanceId, at)},
     ${at}::timestamptz, ${at}::timestamptz`
+
+  const expired = (columns: string, scope: Fragment, at: Date, count: number) => sql`
+    SELECT ${sql.literal(columns)} FROM offline_ledgers WHERE ${scope} until <= ${at} ORDER BY until LIMIT ${count}`
+  /** Of one organization, or of all. */
+  const deleteExpired = (organizationId: string | null, at: Date, count: number) => {
+    const ofSame = (row: string) =>
+      organizationId === null ? sql.literal(`${row}.organization_id`) : sql`${organizationId}`
+    const scope = organizationId === null ? sql`` : sql`organization_id = ${organizationId} AND`
+    return Effect.map(
+      record<{ readonly due: number }>()(sql`
+          WITH due AS MATERIALIZED (
+            ${expired("organization_id, instance_id, source", scope, at, count)} FOR UPDATE SKIP LOCKED
+          ), newest AS MATERIALIZED (
+            SELECT due.*, (SELECT max(usage_until) FROM offline_bundles bundle
+              WHERE bundle.organization_id = ${ofSame("due")} AND bundle.instance_id = due.instance_id) AS until
+            FROM due
+          ), extended AS (
+            UPDATE offline_ledgers ledger SET until = newest.until FROM newest
+            WHERE ledger.organization_id = ${ofSame("newest")} AND ledger.instance_id = newest.instance_id
+              AND ledger.source = newest.source AND newest.until > ${at}
+          ), deleted AS (
+            DELETE FROM offline_ledgers ledger USING newest
+            WHERE ledger.organization_id = ${ofSame("newest")} AND ledger.instance_id = newest.instance_id
+              AND ledger.source = newest.source AND coalesce(newest.until <= ${at}, true)
+          )
+          SELECT count(*)::int AS due FROM due`),
+      (row) => Option.getOrThrow(row).due,
+    )
+  }
 
   return {
     /** Locks a ledger until the transaction ends. One that does not exist begins without lines. */
@@ -48,7 +80,7 @@ const make = Effect.gen(function* () {
         record<LedgerRow>()(sql`
           INSERT INTO offline_ledgers AS ledger (organization_id, instance_id, source, lines, head, until, created_at,
             updated_at)
-          VALUES (${newRow(organizationId, key)})
+          SELECT ${newRow(organizationId, key)}
           ON CONFLICT (organization_id, instance_id, source) DO UPDATE SET until = greatest(ledger.until, excluded.until)
           RETURNING ${columns}`),
       ),
@@ -76,7 +108,7 @@ const make = Effect.gen(function* () {
       record<LedgerRow>()(sql`
         INSERT INTO offline_ledgers AS ledger (organization_id, instance_id, source, lines, head, until, created_at,
           updated_at, forked_at, forked_line, forked_hash)
-        VALUES (${newRow(organizationId, key)}, ${key.at}::timestamptz, ${number}, ${hash})
+        SELECT ${newRow(organizationId, key)}, ${key.at}::timestamptz, ${number}::bigint, ${hash}
         ON CONFLICT (organization_id, instance_id, source) DO UPDATE SET forked_at = excluded.forked_at,
           forked_line = excluded.forked_line, forked_hash = excluded.forked_hash, updated_at = excluded.updated_at
         WHERE (ledger.forked_line, ledger.forked_hash) IS DISTINCT FROM (excluded.forked_line, excluded.forked_hash)
@@ -102,27 +134,13 @@ const make = Effect.gen(function* () {
      * stays as long as that. Returns how many were due.
      */
     deleteExpired: (at: Date, count: number) =>
-      Effect.map(
-        record<{ readonly due: number }>()(sql`
-          WITH due AS MATERIALIZED (
-            SELECT organization_id, instance_id, source FROM offline_ledgers
-            WHERE until <= ${at} ORDER BY until LIMIT ${count} FOR UPDATE SKIP LOCKED
-          ), newest AS MATERIALIZED (
-            SELECT due.*, (SELECT max(usage_until) FROM offline_bundles bundle
-              WHERE bundle.organization_id = due.organization_id AND bundle.instance_id = due.instance_id) AS until
-            FROM due
-          ), extended AS (
-            UPDATE offline_ledgers ledger SET until = newest.until FROM newest
-            WHERE ledger.organization_id = newest.organization_id AND ledger.instance_id = newest.instance_id
-              AND ledger.source = newest.source AND newest.until > ${at}
-          ), deleted AS (
-            DELETE FROM offline_ledgers ledger USING newest
-            WHERE ledger.organization_id = newest.organization_id AND ledger.instance_id = newest.instance_id
-              AND ledger.source = newest.source AND coalesce(newest.until <= ${at}, true)
+      isSharded
+        ? Effect.flatMap(organizationsOf(sql, expired("organization_id", sql``, at, count)), (organizations) =>
+            processByOrganization(organizations, count, (organizationId, rest) =>
+              deleteExpired(organizationId, at, rest),
+            ),
           )
-          SELECT count(*)::int AS due FROM due`),
-        (row) => Option.getOrThrow(row).due,
-      ),
+        : deleteExpired(null, at, count),
   }
 })
 

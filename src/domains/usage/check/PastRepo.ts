@@ -1,6 +1,7 @@
 /** SQL of checks of the past: the terms and grants at an instant, and the usage up to it. */
 import { PgClient } from "@effect/sql-pg"
 import { BigDecimal, Context, Effect, Layer } from "effect"
+import type { Fragment } from "effect/sql/Statement"
 import type { AggregationMethod, ReportAggregation } from "../../entitlements/Model.ts"
 import { storedDecimal } from "../../../kernel/values/Decimal.ts"
 import { records } from "../../../kernel/database/Statements.ts"
@@ -65,16 +66,18 @@ const make = Effect.gen(function* () {
     e.slug AS entitlement, e.type, e.aggregation_method AS "aggregationMethod", e.reset_period AS "resetPeriod",
     e.reset_anchor AS "resetAnchor", CASE jsonb_typeof(g.value) WHEN 'object' THEN '{}' ELSE g.value #>> '{}' END AS granted,
     g.overage_percent AS "overagePercent", overridden.override,
-    CASE e.aggregation_method WHEN 'CONCURRENT' THEN terms.start_license_date END AS "periodStart",
-    CASE e.aggregation_method WHEN 'CONCURRENT' THEN (${liveLeases("e.id")})::text END AS used, h.quantity::text AS held, ${openAllowances}`)
+    CASE e.aggregation_method WHEN 'CONCURRENT' THEN terms.start_license_date END AS "periodStart", h.quantity::text AS held`)
+  const leasesAndAllowances = (organization: Fragment) => sql`
+    CASE e.aggregation_method WHEN 'CONCURRENT' THEN (${liveLeases(sql, organization, "e.id")})::text END AS used,
+    ${openAllowances(sql, organization)}`
   const explained = sql.literal(explainedColumns)
   const family = sql.literal(familyJoin)
   const nothing = sql.literal("")
 
   // No terms are stored for the time before the instance was created. Its present terms are used for that time.
-  const termsAndLicense = sql.literal(`LEFT JOIN LATERAL (
+  const termsAndLicense = (organization: Fragment) => sql`LEFT JOIN LATERAL (
       SELECT license_id, start_license_date, end_license_date, grace_days FROM past_instance_terms
-      WHERE organization_id = i.organization_id AND instance_id = i.id AND until > asked.at AND i.created_at <= asked.at
+      WHERE organization_id = ${organization} AND instance_id = i.id AND until > asked.at AND i.created_at <= asked.at
       ORDER BY until LIMIT 1
     ) past ON true
     CROSS JOIN LATERAL (
@@ -85,12 +88,12 @@ const make = Effect.gen(function* () {
     JOIN licenses l ON l.organization_id = i.organization_id AND l.id = terms.license_id
     LEFT JOIN LATERAL (
       SELECT grace_days FROM past_license_graces
-      WHERE organization_id = l.organization_id AND license_id = l.id AND until > asked.at AND i.created_at <= asked.at
+      WHERE organization_id = ${organization} AND license_id = l.id AND until > asked.at AND i.created_at <= asked.at
       ORDER BY until LIMIT 1
-    ) before ON true`)
-  const grants = sql.literal(`LEFT JOIN LATERAL (
+    ) before ON true`
+  const grants = (organization: Fragment) => sql`LEFT JOIN LATERAL (
       SELECT true AS is_known, value, overage_percent FROM past_license_grants
-      WHERE organization_id = l.organization_id AND license_id = l.id AND entitlement_id = e.id AND until > asked.at
+      WHERE organization_id = ${organization} AND license_id = l.id AND entitlement_id = e.id AND until > asked.at
         AND i.created_at <= asked.at
       ORDER BY until LIMIT 1
     ) granted ON true
@@ -99,20 +102,18 @@ const make = Effect.gen(function* () {
     CROSS JOIN LATERAL (
       SELECT coalesce(granted.value, present.value) AS value,
         coalesce(granted.overage_percent, present.overage_percent) AS overage_percent
-    ) g`)
-  const overrides = sql.literal(pastOverrideJoin)
+    ) g`
   // No reservation lives longer than a day.
-  const reservations = sql.literal(`LEFT JOIN LATERAL (
+  const reservations = (organization: Fragment) => sql`LEFT JOIN LATERAL (
       SELECT sum(quantity) AS quantity FROM usage_reservations
-      WHERE organization_id = i.organization_id AND instance_id = i.id AND entitlement_id = e.id
+      WHERE organization_id = ${organization} AND instance_id = i.id AND entitlement_id = e.id
         AND created_at <= asked.at AND created_at > asked.at - interval '25 hours' AND expires_at > asked.at AND (ended_at IS NULL OR ended_at > asked.at)
-    ) h ON true`)
+    ) h ON true`
   // The events of a total that was changed after the instant.
-  const past = sql.literal(sumsUntil("asked.at"))
   const dropped = sql.literal(wasDropped("asked.at"))
   const isSummedUp = sql.literal("t.last_at > asked.at AND counted.stored + coalesce(past.stored, 0) = t.event_count")
-  const ofTotal = sql.literal(`organization_id = t.organization_id AND instance_id = t.instance_id
-    AND entitlement_id = t.entitlement_id AND period_start = t.period_start AND t.last_at > asked.at`)
+  const ofThatTotal = sql.literal(`AND instance_id = t.instance_id AND entitlement_id = t.entitlement_id
+    AND period_start = t.period_start AND t.last_at > asked.at`)
 
   return {
     /** Everything that a check of the past is decided on, except usage; no row if there is no such instance. */
@@ -122,19 +123,21 @@ const make = Effect.gen(function* () {
       entitlements: ReadonlyArray<string>,
       at: Date,
       explain: boolean,
-    ) =>
-      records<PastRow>()(sql`
-        SELECT ${columns}${explain ? explained : nothing}
+    ) => {
+      const organization = sql`${organizationId}`
+      return records<PastRow>()(sql`
+        SELECT ${columns}, ${leasesAndAllowances(organization)}${explain ? explained : nothing}
         FROM instances i
         CROSS JOIN (SELECT ${at}::timestamptz AS at, ${at}::timestamptz AS known) asked
-        ${termsAndLicense}
+        ${termsAndLicense(organization)}
         ${explain ? family : nothing}
         LEFT JOIN entitlements e
           ON e.organization_id = i.organization_id AND e.slug = ANY(ARRAY(SELECT unnest(${entitlements}::text[])))
-        ${grants}
-        ${overrides}
-        ${reservations}
-        WHERE i.organization_id = ${organizationId} AND i.slug = ${instanceSlug}`),
+        ${grants(organization)}
+        ${pastOverrideJoin(sql, organization)}
+        ${reservations(organization)}
+        WHERE i.organization_id = ${organizationId} AND i.slug = ${instanceSlug}`)
+    },
 
     /**
      * The usage of each entitlement in its period up to an instant, by all events that are known today. The database
@@ -145,15 +148,16 @@ const make = Effect.gen(function* () {
       organizationId: string,
       among: ReadonlyArray<PastUsageKey>,
       at: Date,
-    ): Effect.Effect<ReadonlyArray<PastUsage>> =>
-      Effect.map(
+    ): Effect.Effect<ReadonlyArray<PastUsage>> => {
+      const ofTotal = sql`organization_id = ${organizationId} ${ofThatTotal}`
+      return Effect.map(
         records<SummedUp>()(sql`
           SELECT asked."entitlementId", asked."periodStart", asked.method,
             CASE WHEN ${isSummedUp} THEN NULL ELSE t.value::text END AS total,
             coalesce(newest_set.value, past.replaced_by)::text AS "replacedBy",
             (counted.count + before.count)::float8 AS count, (counted.keys + CASE asked.method WHEN 'UNIQUE_COUNT' THEN (
               SELECT count(*) FROM usage_unique_keys k
-              WHERE k.organization_id = t.organization_id AND k.instance_id = t.instance_id
+              WHERE k.organization_id = ${organizationId} AND k.instance_id = t.instance_id
                 AND k.entitlement_id = t.entitlement_id AND k.period_start = t.period_start AND ${dropped}
             ) ELSE 0 END)::float8 AS keys,
             CASE WHEN before.sum IS NULL THEN counted.sum ELSE before.sum + coalesce(counted.sum, 0) END::text AS sum,
@@ -179,7 +183,7 @@ const make = Effect.gen(function* () {
               min(value) FILTER (WHERE counts) AS minimum, max(value) FILTER (WHERE counts) AS maximum,
               count(DISTINCT unique_key) FILTER (WHERE counts AND asked.method = 'UNIQUE_COUNT' AND NOT EXISTS (
                 SELECT 1 FROM usage_unique_keys k
-                WHERE k.organization_id = t.organization_id AND k.instance_id = t.instance_id
+                WHERE k.organization_id = ${organizationId} AND k.instance_id = t.instance_id
                   AND k.entitlement_id = t.entitlement_id AND k.period_start = t.period_start
                   AND k.unique_key = events.unique_key AND ${dropped})) AS keys,
               sum(CASE asked.method WHEN 'COUNT' THEN 1 ELSE value END) FILTER (WHERE counts AND is_brought) AS brought
@@ -189,7 +193,7 @@ const make = Effect.gen(function* () {
               FROM usage_events WHERE ${ofTotal}
             ) events
           ) counted ON true
-          ${past}
+          ${sumsUntil(sql, sql`${organizationId}`, "asked.at")}
           -- What was dropped before a set that is there no longer counts.
           LEFT JOIN LATERAL (
             SELECT past.count, past.sum, past.minimum, past.maximum, past.latest,
@@ -215,7 +219,8 @@ const make = Effect.gen(function* () {
             isUnknown: row.isUnknown,
             used: BigDecimal.format(usedIn(row)),
           })),
-      ),
+      )
+    },
   }
 })
 

@@ -12,11 +12,9 @@ export type StandingRow = CheckRow & { readonly aggregationMethod: AggregationMe
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  const columns = sql.literal(checkedColumns)
   const explained = sql.literal(explainedColumns)
   const family = sql.literal(familyJoin)
   const nothing = sql.literal("")
-  const grantsAndUsage = sql.literal(grantsAndUsageJoins)
 
   return {
     /**
@@ -34,14 +32,14 @@ const make = Effect.gen(function* () {
       { at, explain = false, known }: AsOf & { readonly explain?: boolean },
     ) =>
       records<CheckRow>()(sql`
-        SELECT ${columns}${explain ? explained : nothing}
+        SELECT ${checkedColumns(sql, sql`${organizationId}`)}${explain ? explained : nothing}
         FROM instances i
         CROSS JOIN (SELECT ${at}::timestamptz AS at, ${known}::timestamptz AS known) asked
         JOIN licenses l ON l.organization_id = i.organization_id AND l.id = i.license_id
         ${explain ? family : nothing}
         LEFT JOIN entitlements e
           ON e.organization_id = i.organization_id AND e.slug = ANY(ARRAY(SELECT unnest(${entitlements}::text[])))
-        ${grantsAndUsage}
+        ${grantsAndUsageJoins(sql, sql`${organizationId}`)}
         WHERE i.organization_id = ${organizationId} AND i.slug = ${instanceSlug}`),
 
     /** The same for the entitlements of these slugs (`null`: for all), with the granted configurations. */
@@ -52,14 +50,14 @@ const make = Effect.gen(function* () {
       { at, known }: AsOf,
     ) =>
       records<StandingRow>()(sql`
-        SELECT ${columns}, CASE jsonb_typeof(g.value) WHEN 'object' THEN g.value END AS configuration,
+        SELECT ${checkedColumns(sql, sql`${organizationId}`)}, CASE jsonb_typeof(g.value) WHEN 'object' THEN g.value END AS configuration,
           e.aggregation_method AS "aggregationMethod"
         FROM instances i
         CROSS JOIN (SELECT ${at}::timestamptz AS at, ${known}::timestamptz AS known) asked
         JOIN licenses l ON l.organization_id = i.organization_id AND l.id = i.license_id
         LEFT JOIN entitlements e ON e.organization_id = i.organization_id
           ${entitlements === null ? nothing : sql`AND e.slug = ANY(ARRAY(SELECT unnest(${entitlements}::text[])))`}
-        ${grantsAndUsage}
+        ${grantsAndUsageJoins(sql, sql`${organizationId}`)}
         WHERE i.organization_id = ${organizationId} AND i.slug = ${instanceSlug}`),
   }
 })

@@ -1,14 +1,12 @@
 /** SQL of batches that are counted set-wise: it raises totals without reading them. */
 import { PgClient } from "@effect/sql-pg"
-import { BigDecimal, Context, Effect, Layer, Option } from "effect"
-import type { ActorReference } from "../../../kernel/contract/Caller.ts"
-import { column, record, records } from "../../../kernel/database/Statements.ts"
-import type { Thresholds } from "../rules/Limits.ts"
+import { Context, Effect, Layer, Option } from "effect"
+import { hasCitus, record, records } from "../../../kernel/database/Statements.ts"
 import type { AppliedOverride } from "../../instances/overrides/Model.ts"
 import type { Meter } from "../ledger/Model.ts"
 import { grantAt, licensedGrant } from "../rules/Grants.ts"
 import type { LicensedTerms } from "../rules/Grants.ts"
-import type { BatchTotals, Tally } from "./BatchTotals.ts"
+import { postAtOnce, postInSteps } from "./PostSql.ts"
 
 type Instance = Pick<Meter, "instanceId" | "instance"> & {
   readonly licenseId: string
@@ -104,25 +102,9 @@ const termsOf = (organizationId: string, row: TermsRow, at: Date): Terms => {
   }
 }
 
-// Nearly all are whole numbers, which need no formatting.
-const digits = (amount: BigDecimal.BigDecimal) =>
-  amount.scale === 0 ? amount.value.toString() : BigDecimal.format(amount)
-
-const amounts = <Row>(rows: ReadonlyArray<Row>, amountOf: (row: Row) => BigDecimal.BigDecimal | null) =>
-  column("text", rows, (row) => {
-    const amount = amountOf(row)
-    return amount && digits(amount)
-  })
-
-/** The different thresholds of tallies. There are few, because many tallies share the grants of a license. */
-const thresholdsAmong = (tallies: ReadonlyArray<Tally>) => {
-  const places = new Map<Thresholds | null, number>()
-  for (const { thresholds } of tallies) if (!places.has(thresholds)) places.set(thresholds, places.size + 1)
-  return { all: [...places.keys()], placeOf: ({ thresholds }: Tally) => places.get(thresholds) ?? null }
-}
-
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
+  const isSharded = yield* hasCitus(sql)
 
   return {
     /**
@@ -171,100 +153,8 @@ const make = Effect.gen(function* () {
      * Adds tallies to their totals and stores their events. Returns how many totals were raised; if not all were, the
      * transaction must be rolled back. A total is not raised across a threshold, or by events older than its newest
      * `set`. A missing total starts with its tally, unless another transaction has locked its instance or entitlement.
-     *
-     * Tallies are in the lock order of totals. Events find their tally by its index in an array: PostgreSQL does not
-     * know the lengths of the arrays, and would join them row by row.
      */
-    post: (
-      organizationId: string,
-      { events, tallies }: BatchTotals,
-      { at, reportedBy }: { readonly at: Date; readonly reportedBy: ActorReference },
-    ) => {
-      const thresholds = thresholdsAmong(tallies)
-      return Effect.map(
-        records<{ readonly taken: number }>()(sql`
-          WITH given AS MATERIALIZED (
-            SELECT ${column("uuid", tallies, ({ instanceId }) => instanceId)} AS instances,
-              ${column("uuid", tallies, ({ entitlementId }) => entitlementId)} AS entitlements,
-              ${column("timestamptz", tallies, ({ periodStart }) => periodStart)} AS periods,
-              ${amounts(thresholds.all, (these) => these && these.warning)}::numeric[] AS warnings,
-              ${amounts(thresholds.all, (these) => these && these.limit)}::numeric[] AS limits,
-              ${amounts(thresholds.all, (these) => these && these.cap)}::numeric[] AS caps
-          ), tallied AS MATERIALIZED (
-            SELECT sent.*, coalesce(amount, sum) AS added, ((SELECT warnings FROM given))[thresholds] AS warning_at,
-              ((SELECT limits FROM given))[thresholds] AS limit_at, ((SELECT caps FROM given))[thresholds] AS cap
-            FROM unnest(
-              (SELECT instances FROM given),
-              (SELECT entitlements FROM given),
-              (SELECT periods FROM given),
-              ${amounts(tallies, ({ added, sum }) => (added === sum ? null : added))}::numeric[],
-              ${column("int4", tallies, ({ count }) => count)},
-              ${amounts(tallies, ({ sum }) => sum)}::numeric[],
-              ${column("timestamptz", tallies, ({ firstAt }) => firstAt)},
-              ${column("timestamptz", tallies, ({ lastAt }) => lastAt)},
-              ${column("int4", tallies, thresholds.placeOf)}
-            ) WITH ORDINALITY AS sent (instance_id, entitlement_id, period_start, amount, count, sum, first_at, last_at,
-              thresholds, place)
-          ), posted AS (
-            UPDATE usage_totals t SET value = t.value + tallied.added, event_count = t.event_count + tallied.count,
-              sum = t.sum + tallied.sum, value_count = t.value_count + tallied.count,
-              latest_at = greatest(t.latest_at, tallied.last_at), last_at = greatest(t.last_at, tallied.last_at),
-              decided_at = greatest(t.decided_at, ${at}::timestamptz)
-            FROM tallied
-            WHERE t.organization_id = ${organizationId} AND t.instance_id = tallied.instance_id
-              AND t.entitlement_id = tallied.entitlement_id AND t.period_start = tallied.period_start
-              AND coalesce(t.set_at <= tallied.first_at, true)
-              AND t.warned = coalesce(t.value + tallied.added >= tallied.warning_at, false)
-              AND t.limit_reached = coalesce(t.value + tallied.added >= tallied.limit_at, false)
-              AND coalesce(t.value + tallied.added <= tallied.cap, NOT t.cap_exceeded)
-            RETURNING tallied.place, t.event_count - tallied.count AS before
-          ), others AS MATERIALIZED (
-            SELECT * FROM tallied WHERE place NOT IN (SELECT place FROM posted)
-          ), kept AS MATERIALIZED (
-            SELECT others.* FROM others
-            CROSS JOIN LATERAL (
-              SELECT FROM instances WHERE organization_id = ${organizationId} AND id = others.instance_id
-              FOR KEY SHARE SKIP LOCKED
-            ) i
-            CROSS JOIN LATERAL (
-              SELECT FROM entitlements WHERE organization_id = ${organizationId} AND id = others.entitlement_id
-              FOR KEY SHARE SKIP LOCKED
-            ) e
-          ), begun AS (
-            INSERT INTO usage_totals (organization_id, instance_id, entitlement_id, period_start, value, event_count, sum,
-              value_count, latest_at, last_at, decided_at)
-            SELECT ${organizationId}::uuid, instance_id, entitlement_id, period_start, added, count, sum, count, last_at,
-              last_at, ${at}::timestamptz
-            FROM kept
-            WHERE coalesce(added < warning_at, true) AND coalesce(added < limit_at, true)
-              AND coalesce(added <= cap, true)
-            ON CONFLICT (organization_id, instance_id, entitlement_id, period_start) DO NOTHING
-            RETURNING 1
-          ), stored AS (
-            INSERT INTO usage_events (organization_id, instance_id, entitlement_id, period_start, ordinal, timestamp,
-              behavior, value, unique_key, metadata, reported_at, reported_by, transaction_id, source)
-            SELECT ${organizationId}::uuid, ((SELECT instances FROM given))[sent.tally],
-              ((SELECT entitlements FROM given))[sent.tally], ((SELECT periods FROM given))[sent.tally],
-              ((SELECT array_agg(before ORDER BY place) FROM (
-                SELECT place, before FROM posted UNION ALL SELECT place, 0 FROM others
-              ) begins))[sent.tally] + sent.rank,
-              sent.timestamp, 'append', sent.value, sent.unique_key, NULL, ${at}::timestamptz,
-              ${sql.json(reportedBy)}, sent.id, sent.source
-            FROM unnest(
-              (SELECT ${column("int4", events, ({ tally }) => tally)}),
-              ${column("int4", events, ({ rank }) => rank)},
-              ${column("timestamptz", events, ({ event }) => event.timestamp)},
-              ${amounts(events, ({ event }) => event.value)}::numeric[],
-              ${column("text", events, ({ event }) => event.uniqueKey)},
-              ${column("text", events, ({ event }) => event.id)},
-              ${column("text", events, ({ event }) => event.source)}
-            ) AS sent (tally, rank, timestamp, value, unique_key, id, source)
-            WHERE (SELECT count(*) FROM posted) + (SELECT count(*) FROM begun) = ${tallies.length}::int
-          )
-          SELECT ((SELECT count(*) FROM posted) + (SELECT count(*) FROM begun))::int AS taken`),
-        ([row]) => row?.taken ?? 0,
-      )
-    },
+    post: isSharded ? postInSteps(sql) : postAtOnce(sql),
 
     /**
      * What reservations and allowances hold of the meters of these instances at most, in any period. It must run after

@@ -36,7 +36,6 @@ const make = Effect.gen(function* () {
     unique_key AS "uniqueKey", transaction_id AS "transactionId", source, e.timestamp, reported_at AS "reportedAt",
     reported_by AS "reportedBy", metadata, voided_at AS "voidedAt", voided_by AS "voidedBy"`)
   const of = ofTotal(sql)
-  const past = sql.literal(sumsUntil("'infinity'::timestamptz"))
   const dropped = sql.literal(wasDropped("'infinity'::timestamptz"))
 
   return {
@@ -53,7 +52,7 @@ const make = Effect.gen(function* () {
         SELECT ${columns} FROM usage_totals t CROSS JOIN LATERAL (
           SELECT * FROM usage_events
           WHERE ${sql.and([
-            sql`organization_id = t.organization_id AND instance_id = t.instance_id
+            sql`organization_id = ${organizationId} AND instance_id = t.instance_id
               AND entitlement_id = t.entitlement_id AND period_start = t.period_start`,
             ...(since === undefined ? [] : [sql`timestamp >= ${since}`]),
             ...(until === undefined ? [] : [sql`timestamp < ${until}`]),
@@ -106,7 +105,8 @@ const make = Effect.gen(function* () {
           FROM (
             SELECT past.set_at, past.replaced_by, past.count, past.sum, past.minimum, past.maximum, past.latest,
               past.latest_at, past.last_at
-            FROM (SELECT * FROM usage_totals WHERE ${of(key)}) t ${past}
+            FROM (SELECT * FROM usage_totals WHERE ${of(key)}) t
+            ${sumsUntil(sql, sql`${key.organizationId}`, "'infinity'::timestamptz")}
             WHERE NOT EXISTS (SELECT 1 FROM newest_set)
             UNION ALL
             SELECT NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL WHERE EXISTS (SELECT 1 FROM newest_set)
@@ -142,8 +142,10 @@ const make = Effect.gen(function* () {
             SELECT 1 FROM usage_events other
             WHERE ${of(key)} AND other.unique_key = voided.unique_key AND other.ordinal <> ${ordinal}
               AND other.voided_at IS NULL)
+        ), counted AS (
+          UPDATE usage_totals SET voided_count = voided_count + 1 WHERE ${of(key)}
         )
-        UPDATE usage_totals SET voided_count = voided_count + 1 WHERE ${of(key)}`),
+        SELECT 1`),
   }
 })
 

@@ -183,19 +183,19 @@ const make = Effect.gen(function* () {
               AND t.entitlement_id = ${entitlementId} AND t.last_at >= ${from} AND t.period_start < ${to}
           ), hours AS (
             SELECT h.period_start, h.hour, h.event_count, h.sum, h.minimum, h.maximum, h.latest, h.latest_at, h.latest_ordinal
-            FROM t JOIN usage_hours h ON h.organization_id = t.organization_id AND h.instance_id = t.instance_id
+            FROM t JOIN usage_hours h ON h.organization_id = ${organizationId} AND h.instance_id = t.instance_id
               AND h.entitlement_id = t.entitlement_id AND h.period_start = t.period_start
             WHERE h.hour >= greatest(${from}, ${dropped}) AND (h.hour < ${to} OR t.set_at IS NOT NULL) AND h.event_count > 0
             UNION ALL
             SELECT t.period_start, later.* FROM t CROSS JOIN LATERAL (
               SELECT date_trunc('hour', timestamp, 'UTC') AS hour, ${sums} FROM usage_events e
-              WHERE e.organization_id = t.organization_id AND e.instance_id = t.instance_id
+              WHERE e.organization_id = ${organizationId} AND e.instance_id = t.instance_id
                 AND e.entitlement_id = t.entitlement_id AND e.period_start = t.period_start AND e.ordinal > t.rolled_to
                 AND e.voided_at IS NULL AND e.timestamp >= ${from} AND (e.timestamp < ${to} OR t.set_at IS NOT NULL)
               GROUP BY 1
             ) later WHERE t.event_count > t.rolled_to
           ), days AS (
-            SELECT d.* FROM t JOIN usage_days d ON d.organization_id = t.organization_id AND d.instance_id = t.instance_id
+            SELECT d.* FROM t JOIN usage_days d ON d.organization_id = ${organizationId} AND d.instance_id = t.instance_id
               AND d.entitlement_id = t.entitlement_id AND d.period_start = t.period_start
             WHERE d.day >= ${from} AND d.day < least(${to}, ${dropped}) AND d.event_count > 0
           )

@@ -19,22 +19,18 @@ export type LookedAt = { readonly entitlement: string } | { readonly licenseIds:
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  const columns = sql.literal(`${checkedColumns},
+  const after = sql.literal(`
     CASE jsonb_typeof(n.value) WHEN 'object' THEN '{}' ELSE n.value #>> '{}' END AS "grantedAfter",
     n.overage_percent AS "overageAfter", coalesce(i.grace_days, nl.grace_days) AS "graceAfter"`)
-  const license = sql.literal(licenseJoin)
-  const grantsAndUsage = sql.literal(grantsAndUsageJoins)
-
-  const checked = sql.literal(checkedColumns)
 
   return {
     /** What checks of these instances decide on. */
     checked: (organizationId: string, ids: ReadonlyArray<string>, which: LookedAt, { at, known }: AsOf) =>
       records<CheckedInstance & CheckedEntitlement>()(sql`
-        SELECT ${checked}
+        SELECT ${checkedColumns(sql, sql`${organizationId}`)}
         FROM instances i
         CROSS JOIN (SELECT ${at}::timestamptz AS at, ${known}::timestamptz AS known) asked
-        ${license}
+        ${licenseJoin(sql, sql`${organizationId}`)}
         JOIN entitlements e ON e.organization_id = i.organization_id AND ${
           "entitlement" in which
             ? sql`e.slug = ${which.entitlement}`
@@ -42,22 +38,22 @@ const make = Effect.gen(function* () {
                 SELECT entitlement_id FROM license_entitlements
                 WHERE organization_id = ${organizationId} AND license_id = ANY(${which.licenseIds}::uuid[])))`
         }
-        ${grantsAndUsage}
+        ${grantsAndUsageJoins(sql, sql`${organizationId}`)}
         WHERE i.organization_id = ${organizationId} AND i.id = ANY(${ids}::uuid[])
         ORDER BY i.id, e.id`),
 
     /** For these instances, every entitlement that their license or the other one grants. */
     rows: (organizationId: string, ids: ReadonlyArray<string>, toLicenseId: string, { at, known }: AsOf) =>
       records<ImpactRow>()(sql`
-        SELECT ${columns}
+        SELECT ${checkedColumns(sql, sql`${organizationId}`)}, ${after}
         FROM instances i
         CROSS JOIN (SELECT ${at}::timestamptz AS at, ${known}::timestamptz AS known) asked
-        ${license}
+        ${licenseJoin(sql, sql`${organizationId}`)}
         JOIN licenses nl ON nl.organization_id = i.organization_id AND nl.id = ${toLicenseId}
         JOIN entitlements e ON e.organization_id = i.organization_id AND e.id IN (
           SELECT entitlement_id FROM license_entitlements
-          WHERE organization_id = i.organization_id AND license_id IN (i.license_id, ${toLicenseId}))
-        ${grantsAndUsage}
+          WHERE organization_id = ${organizationId} AND license_id IN (i.license_id, ${toLicenseId}))
+        ${grantsAndUsageJoins(sql, sql`${organizationId}`)}
         LEFT JOIN license_entitlements n
           ON n.organization_id = i.organization_id AND n.license_id = ${toLicenseId} AND n.entitlement_id = e.id
         WHERE i.organization_id = ${organizationId} AND i.id = ANY(${ids}::uuid[])

@@ -1,7 +1,7 @@
 /** SQL of the ids by which a request is counted once: transaction ids of reports, and ids of CloudEvents. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
-import { column, record, records, returnedRow } from "../../../kernel/database/Statements.ts"
+import { column, hasCitus, record, records, returnedRow } from "../../../kernel/database/Statements.ts"
 import type { Meter } from "./Model.ts"
 
 /** Identifies an event that is counted once. */
@@ -12,6 +12,17 @@ interface EventId {
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
+  const isSharded = yield* hasCitus(sql)
+  // On Citus only the end of it runs on the worker, which must not name parameters then.
+  const taking = (organizationId: string, ids: ReadonlyArray<EventId>, at: Date, expiresAt: Date) => sql`
+            INSERT INTO usage_event_ids AS t (organization_id, source, event_id, created_at, expires_at)
+            SELECT ${organizationId}::uuid, source, id, ${at}::timestamptz, ${expiresAt}::timestamptz
+            FROM unnest((SELECT ${column("text", ids, ({ source }) => source)}), ${column("text", ids, ({ id }) => id)})
+              AS sent (source, id)
+            ORDER BY source COLLATE "C", id COLLATE "C"
+            ON CONFLICT (organization_id, source, event_id) DO UPDATE
+              SET created_at = excluded.created_at, expires_at = excluded.expires_at
+              WHERE t.expires_at <= excluded.created_at`
 
   return {
     /**
@@ -62,23 +73,19 @@ const make = Effect.gen(function* () {
      * Waits for other transactions that take one of them.
      */
     takeEventIds: (organizationId: string, ids: ReadonlyArray<EventId>, at: Date, expiresAt: Date) =>
-      Effect.map(
-        record<{ readonly free: ReadonlyArray<EventId> | null }>()(sql`
-          WITH taken AS (
-            INSERT INTO usage_event_ids AS t (organization_id, source, event_id, created_at, expires_at)
-            SELECT ${organizationId}::uuid, source, id, ${at}::timestamptz, ${expiresAt}::timestamptz
-            FROM unnest((SELECT ${column("text", ids, ({ source }) => source)}), ${column("text", ids, ({ id }) => id)})
-              AS sent (source, id)
-            ORDER BY source COLLATE "C", id COLLATE "C"
-            ON CONFLICT (organization_id, source, event_id) DO UPDATE
-              SET created_at = excluded.created_at, expires_at = excluded.expires_at
-              WHERE t.expires_at <= ${at}
-            RETURNING source, event_id
+      isSharded
+        ? // Citus would send what a WITH query has inserted to all workers.
+          Effect.map(
+            records<EventId>()(sql`${taking(organizationId, ids, at, expiresAt)} RETURNING source, event_id AS id`),
+            (free) => (free.length === ids.length ? ("all" as const) : free),
           )
+        : Effect.map(
+            record<{ readonly free: ReadonlyArray<EventId> | null }>()(sql`
+          WITH taken AS (${taking(organizationId, ids, at, expiresAt)} RETURNING source, event_id)
           SELECT CASE WHEN (SELECT count(*) FROM taken) < ${ids.length}::int THEN
             (SELECT coalesce(json_agg(json_build_object('source', source, 'id', event_id)), '[]') FROM taken) END AS free`),
-        (row) => Option.getOrThrow(row).free ?? ("all" as const),
-      ),
+            (row) => Option.getOrThrow(row).free ?? ("all" as const),
+          ),
 
     /** Frees the ids of events that were rejected. */
     releaseEventIds: (organizationId: string, ids: ReadonlyArray<EventId>) =>

@@ -2,13 +2,15 @@
 import { PgClient } from "@effect/sql-pg"
 import { BigDecimal, Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
+import type { Fragment } from "effect/sql/Statement"
 import { storedDecimal } from "../../../kernel/values/Decimal.ts"
-import { record, records } from "../../../kernel/database/Statements.ts"
+import { executed, hasCitus, record, records } from "../../../kernel/database/Statements.ts"
 import type { TotalKey } from "./Account.ts"
 import type { Total, UsageEvent } from "../rules/Aggregation.ts"
 import type { Crossings } from "../rules/Limits.ts"
 import type { Meter } from "./Model.ts"
 import { currentOverride, isOverridden } from "../../instances/overrides/OverridesSql.ts"
+import { heldOf } from "./HeldSql.ts"
 import { grantOf } from "../rules/Grants.ts"
 import type { GrantedTerms } from "../rules/Grants.ts"
 import { explainedColumns, familyJoin, graceDays } from "../TermsSql.ts"
@@ -37,6 +39,11 @@ export interface LockedTotal extends TotalRow {
   /** The latest instant of a decision on it. */
   readonly decidedAt: Date
 }
+
+/** A total to lock, with the end of its period. */
+type LockedKey = TotalKey & { readonly periodEnd: Date | null }
+
+type LockedRow = StoredTotal & { readonly held: string; readonly decidedAt: Date }
 
 /** Parses a stored total. */
 export const totalRowOf = (row: StoredTotal): TotalRow => ({
@@ -87,6 +94,7 @@ export const totalColumns = `t.period_start AS "periodStart", t.value::text AS v
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
+  const isSharded = yield* hasCitus(sql)
   const meters = sql.literal(meterColumns)
   const grants = sql.literal(`JOIN licenses l ON l.organization_id = i.organization_id AND l.id = i.license_id
     LEFT JOIN license_entitlements g
@@ -97,6 +105,31 @@ const make = Effect.gen(function* () {
   const totals = sql.literal(`t.instance_id AS "instanceId", t.entitlement_id AS "entitlementId", ${totalColumns}`)
   const keyColumns = sql.literal(`"instanceId" uuid, "entitlementId" uuid, "periodStart" timestamptz`)
   const overridden = sql.literal(isOverridden)
+  const askedPeriods = (among: ReadonlyArray<LockedKey>) =>
+    sql`jsonb_to_recordset(${sql.json(among)}) AS asked (${keyColumns}, "periodEnd" timestamptz)`
+  const locking = (organizationId: string, asked: Fragment, at: Date) => sql`
+            INSERT INTO usage_totals AS t (organization_id, instance_id, entitlement_id, period_start, value,
+              event_count, decided_at)
+            SELECT DISTINCT ${organizationId}::uuid, asked."instanceId", asked."entitlementId", asked."periodStart",
+              0::numeric, 0::bigint, ${at}::timestamptz
+            FROM ${asked} ORDER BY 1, 2, 3, 4
+            ON CONFLICT (organization_id, instance_id, entitlement_id, period_start)
+              DO UPDATE SET decided_at = greatest(t.decided_at, excluded.decided_at)`
+  const held = { instance: `t.instance_id`, entitlement: `t.entitlement_id`, begins: `t.period_start` }
+
+  /** The two statements of a locked total on Citus: the second sees what committed while the first waited. */
+  const lockThenRead = Effect.fnUntraced(function* (organizationId: string, among: ReadonlyArray<LockedKey>, at: Date) {
+    yield* executed(locking(organizationId, askedPeriods(among), at))
+    return yield* records<LockedRow>()(sql`
+      SELECT ${totals}, t.decided_at AS "decidedAt", (${heldOf(sql, sql`${organizationId}`, {
+        ...held,
+        ends: `coalesce(asked."periodEnd", 'infinity')`,
+        at: "t.decided_at",
+      })})::text AS held
+      FROM ${askedPeriods(among)}
+      JOIN usage_totals t ON t.organization_id = ${organizationId} AND t.instance_id = asked."instanceId"
+        AND t.entitlement_id = asked."entitlementId" AND t.period_start = asked."periodStart"`)
+  })
   const metersAt =
     (at: Date) =>
     (statement: Effect.Effect<ReadonlyArray<unknown>, SqlError>): Effect.Effect<ReadonlyArray<Meter>> =>
@@ -187,21 +220,17 @@ const make = Effect.gen(function* () {
      */
     lockTotals: (
       organizationId: string,
-      among: ReadonlyArray<TotalKey & { readonly periodEnd: Date | null }>,
+      among: ReadonlyArray<LockedKey>,
       at: Date,
     ): Effect.Effect<ReadonlyArray<LockedTotal>> =>
       Effect.map(
-        records<StoredTotal & { readonly held: string; readonly decidedAt: Date }>()(sql`
+        isSharded
+          ? lockThenRead(organizationId, among, at)
+          : records<LockedRow>()(sql`
           WITH asked AS (
-            SELECT * FROM jsonb_to_recordset(${sql.json(among)}) AS asked (${keyColumns}, "periodEnd" timestamptz)
+            SELECT * FROM ${askedPeriods(among)}
           ), locked AS (
-            INSERT INTO usage_totals AS t (organization_id, instance_id, entitlement_id, period_start, value,
-              event_count, decided_at)
-            SELECT DISTINCT ${organizationId}::uuid, asked."instanceId", asked."entitlementId", asked."periodStart",
-              0::numeric, 0::bigint, ${at}::timestamptz
-            FROM asked ORDER BY 1, 2, 3, 4
-            ON CONFLICT (organization_id, instance_id, entitlement_id, period_start)
-              DO UPDATE SET decided_at = greatest(t.decided_at, excluded.decided_at)
+            ${locking(organizationId, sql.literal("asked"), at)}
             RETURNING t.*, t.ctid, t.xmin
           )
           SELECT ${totals}, t.decided_at AS "decidedAt", usage_held(t.organization_id, t.instance_id, t.entitlement_id,

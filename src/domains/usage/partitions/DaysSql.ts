@@ -2,12 +2,16 @@
  * SQL fragments that read the sums of dropped events (migration 44). They apply before `usage_retention.dropped_until`, and events
  * from then on: so an event is in exactly one of them.
  */
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { Fragment } from "effect/sql/Statement"
 
 /** Until when events were dropped; without any, an instant before all events. */
 export const droppedUntil = `(SELECT coalesce(dropped_until, '-infinity') FROM usage_retention)`
 
 /** What the sums of the total `t` say about the time up to an instant, in one row. */
-export const sumsUntil = (at: string): string => `LEFT JOIN LATERAL (
+export const sumsUntil = (sql: SqlClient, organization: Fragment, until: string): Fragment => {
+  const at = sql.literal(until)
+  return sql`LEFT JOIN LATERAL (
     SELECT sum(stored_count) AS stored, bool_or(first_at <= ${at} AND last_at > ${at}) AS is_between,
       max(set_at) FILTER (WHERE counts) AS set_at,
       (array_agg(set_value ORDER BY set_at DESC) FILTER (WHERE counts AND set_at IS NOT NULL))[1] AS replaced_by,
@@ -20,10 +24,11 @@ export const sumsUntil = (at: string): string => `LEFT JOIN LATERAL (
     FROM (
       SELECT *, last_at <= ${at} AND coalesce(last_at >= max(set_at) FILTER (WHERE last_at <= ${at}) OVER (), true) AS counts
       FROM usage_days
-      WHERE organization_id = t.organization_id AND instance_id = t.instance_id AND entitlement_id = t.entitlement_id
-        AND period_start = t.period_start AND day < ${droppedUntil}
+      WHERE organization_id = ${organization} AND instance_id = t.instance_id AND entitlement_id = t.entitlement_id
+        AND period_start = t.period_start AND day < ${sql.literal(droppedUntil)}
     ) own
   ) past ON true`
+}
 
 /** Whether dropped events of the total that `k` belongs to have its unique key, up to an instant. */
 export const wasDropped = (at: string): string =>

@@ -4,8 +4,10 @@
  */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
+import type { Fragment } from "effect/sql/Statement"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
-import { record, returnedRow } from "../../../kernel/database/Statements.ts"
+import { organizationsOf, processByOrganization } from "../../../kernel/database/DueOrganizations.ts"
+import { hasCitus, record, records, returnedRow } from "../../../kernel/database/Statements.ts"
 import type { TotalKey } from "../ledger/Account.ts"
 import { MAX_LIFETIME_SECONDS } from "./Model.ts"
 import type { StoredReservation } from "./Model.ts"
@@ -20,6 +22,18 @@ export interface ReservationEnd {
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
+  const isSharded = yield* hasCitus(sql)
+  const createdBefore = (what: string, scope: Fragment, before: Date, limit: number) => sql`
+    SELECT ${sql.literal(what)} FROM usage_reservations WHERE ${scope} created_at < ${before}
+    ORDER BY created_at LIMIT ${limit}`
+  const deleteCreatedBefore = (scope: Fragment, before: Date, limit: number) =>
+    Effect.map(
+      records()(sql`
+        DELETE FROM usage_reservations
+        WHERE ${scope} ctid = ANY(ARRAY(${createdBefore("ctid", scope, before, limit)} FOR UPDATE SKIP LOCKED))
+        RETURNING id`),
+      (rows) => rows.length,
+    )
   const ending = (organizationId: string, id: string, { actor, at, committedQuantity, state }: ReservationEnd) => sql`
     UPDATE usage_reservations SET state = ${state}, committed_quantity = ${committedQuantity}::text::numeric,
       ended_at = ${at}, ended_by = ${sql.json(actor)}
@@ -64,15 +78,18 @@ const make = Effect.gen(function* () {
      * instant, whatever their state. No reservation lives longer than a day, so all of them were over by then. Returns
      * how many were deleted.
      */
-    deleteFinished: (before: Date, limit: number) =>
-      Effect.map(
-        Effect.orDie(sql`
-          DELETE FROM usage_reservations WHERE ctid = ANY(ARRAY(
-            SELECT ctid FROM usage_reservations WHERE created_at < ${new Date(before.getTime() - MAX_LIFETIME_SECONDS * 1000)}
-            ORDER BY created_at LIMIT ${limit} FOR UPDATE SKIP LOCKED))
-          RETURNING id`),
-        (rows) => rows.length,
-      ),
+    deleteFinished: (before: Date, limit: number) => {
+      const created = new Date(before.getTime() - MAX_LIFETIME_SECONDS * 1000)
+      return isSharded
+        ? Effect.flatMap(
+            organizationsOf(sql, createdBefore("organization_id", sql``, created, limit)),
+            (organizations) =>
+              processByOrganization(organizations, limit, (organizationId, rest) =>
+                deleteCreatedBefore(sql`organization_id = ${organizationId} AND`, created, rest),
+              ),
+          )
+        : deleteCreatedBefore(sql``, created, limit)
+    },
   }
 })
 

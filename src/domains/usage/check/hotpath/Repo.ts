@@ -1,6 +1,7 @@
 /** SQL of batched checks, with their catalog or with their usage only. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
+import type { Fragment } from "effect/sql/Statement"
 import { HotPath } from "../../../../kernel/database/Connections.ts"
 import { hasCitus, records } from "../../../../kernel/database/Statements.ts"
 import { instantText } from "../../../../kernel/values/Timestamp.ts"
@@ -8,7 +9,14 @@ import { toJson } from "../../../../kernel/contract/JsonResponse.ts"
 import type { AggregationMethod } from "../../../entitlements/Model.ts"
 import type { AppliedOverride } from "../../../instances/overrides/Model.ts"
 import type { CheckedEntitlement, CheckedInstance } from "../../rules/Terms.ts"
-import { checkedColumns, grantsAndUsageJoins, heldQuantity, licenseJoin, liveLeases } from "../../TermsSql.ts"
+import {
+  checkedColumns,
+  grantsAndUsageJoins,
+  heldQuantity,
+  licenseJoin,
+  liveLeases,
+  ownOrganization,
+} from "../../TermsSql.ts"
 import type { AsOf } from "../../TermsSql.ts"
 
 /** A check of an instance. */
@@ -74,17 +82,27 @@ const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const { ask } = yield* HotPath
   const isSharded = yield* hasCitus(sql)
-  const ownOrganization = sql.literal(`asked."organizationId"`)
-  const columns = sql.literal(
-    `${checkedColumns}, l.grace_days AS "licenseGraceDays", e.id AS "entitlementId", e.aggregation_method AS "aggregationMethod", i.license_id AS "licenseId", c.version AS "catalogVersion"`,
-  )
-  const license = sql.literal(licenseJoin)
-  const grantsAndUsage = sql.literal(grantsAndUsageJoins)
-  const catalogVersion = sql.literal(`LEFT JOIN LATERAL (
-      SELECT version FROM catalog_versions WHERE organization_id = i.organization_id OFFSET 0
-    ) c ON true`)
-  const held = sql.literal(heldQuantity("wanted.id"))
-  const live = sql.literal(liveLeases("wanted.id"))
+  const catalogVersionOf = (organization: Fragment) => sql`LEFT JOIN LATERAL (
+      SELECT version FROM catalog_versions WHERE organization_id = ${organization} OFFSET 0
+    ) c ON true`
+  const withCatalog = (organization: Fragment, asked = organization) => ({
+    asked,
+    columns: sql`${checkedColumns(sql, organization)}, ${sql.literal(`l.grace_days AS "licenseGraceDays",
+      e.id AS "entitlementId", e.aggregation_method AS "aggregationMethod", i.license_id AS "licenseId",
+      c.version AS "catalogVersion"`)}`,
+    license: licenseJoin(sql, organization),
+    catalogVersion: catalogVersionOf(organization),
+    entitlements: sql`LEFT JOIN LATERAL (
+          SELECT id, slug, type, aggregation_method, reset_period, reset_anchor FROM entitlements
+          WHERE organization_id = ${organization} AND slug = ANY(asked.entitlements) OFFSET 0
+        ) e ON true`,
+    grantsAndUsage: grantsAndUsageJoins(sql, organization),
+  })
+  const own = ownOrganization(sql)
+  const ofEach = withCatalog(own, sql.literal(`asked."organizationId"`))
+  const catalogVersion = catalogVersionOf(own)
+  const held = heldQuantity(sql, own, "wanted.id")
+  const live = liveLeases(sql, own, "wanted.id")
 
   return {
     /** Whether tables may be sharded by organization. Then a statement can contain only one organization. */
@@ -95,10 +113,12 @@ const make = Effect.gen(function* () {
      * organization. Rows carry the number of their check; there is none if the instance does not exist. The caller
      * finds the total of the period.
      */
-    findWithCatalog: (questions: ReadonlyArray<CheckQuestion>, within: string | null) =>
-      records<CatalogRow & Numbered>()(
+    findWithCatalog: (questions: ReadonlyArray<CheckQuestion>, within: string | null) => {
+      const { asked, catalogVersion, columns, entitlements, grantsAndUsage, license } =
+        within === null ? ofEach : withCatalog(sql`${within}`)
+      return records<CatalogRow & Numbered>()(
         ask(
-          (own) => own`
+          (client) => client`
         SELECT asked.number, ${columns}
         FROM jsonb_to_recordset(${sql.json(questions.map((question, number) => toJson({ number, ...question })))})
           AS asked (number int, "organizationId" uuid, instance text, entitlements text[], at timestamptz, known timestamptz)
@@ -106,23 +126,24 @@ const make = Effect.gen(function* () {
           SELECT organization_id, id, slug, license_id, start_license_date, end_license_date, grace_days, overrides,
             allowances_until
           FROM instances
-          WHERE organization_id = ${within ?? ownOrganization} AND slug = asked.instance OFFSET 0
+          WHERE organization_id = ${asked} AND slug = asked.instance OFFSET 0
         ) i
         ${license}
         ${catalogVersion}
-        LEFT JOIN LATERAL (
-          SELECT id, slug, type, aggregation_method, reset_period, reset_anchor FROM entitlements
-          WHERE organization_id = i.organization_id AND slug = ANY(asked.entitlements) OFFSET 0
-        ) e ON true
+        ${entitlements}
         ${grantsAndUsage}`,
         ),
-      ),
+      )
+    },
 
-    /** Less, where the catalog is cached: the instance, its usage, and the version of the catalog. */
+    /**
+     * Less, where the catalog is cached: the instance, its usage, and the version of the catalog. They may belong to several
+     * organizations. A sharded service caches no catalogs, and asks for {@link findWithCatalog} only.
+     */
     findUsage: (questions: ReadonlyArray<UsageQuestion>) =>
       records<UsageRow & Numbered>()(
         ask(
-          (own) => own`
+          (client) => client`
         SELECT asked.number::int - 1 AS number, i.license_id AS "licenseId", i.start_license_date AS "startLicenseDate",
           i.end_license_date AS "endLicenseDate", i.grace_days AS "graceDays", i.overrides, c.version AS "catalogVersion",
           CASE WHEN asked.leased THEN ARRAY(SELECT (${live}) FROM unnest(asked."entitlementIds") AS wanted (id))::text
