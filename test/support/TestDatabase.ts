@@ -30,12 +30,22 @@ const inspect = (url: Redacted.Redacted) =>
       if (found.length > 0) yield* Effect.die(new Error(explain(found.join(", "))))
     }),
     { discard: true },
-  ).pipe(Effect.provide(PgClient.layer({ url, maxConnections: 1 }), { local: true }), Effect.orDie)
+  ).pipe(Effect.provide(PgClient.layer({ url, maxConnections: 1, ...ownSession }), { local: true }), Effect.orDie)
+
+const FANNING_OUT = "citus.multi_task_query_log_level"
+
+// A statement of a request that asks several shards fails then. Sweeps do ask them, so this is for tests of requests.
+const asksOneShard = process.env["TEST_CITUS_ONE_SHARD"] !== undefined
+
+/** The test's own statements may ask several shards. */
+const ownSession = asksOneShard ? { startupParameters: { [FANNING_OUT]: "off" } } : {}
 
 const created = Effect.acquireRelease(
   Effect.gen(function* () {
     const name = `keyshelf_test_${randomBytes(6).toString("hex")}`
     yield* onEachServer(inject("serverUrls"), `CREATE DATABASE ${name} TEMPLATE ${inject("template")}`)
+    if (asksOneShard)
+      yield* onEachServer(inject("serverUrls").slice(0, 1), `ALTER DATABASE ${name} SET ${FANNING_OUT} = error`)
     return { name, url: Redacted.make(databaseUrl(inject("serverUrl"), name)) }
   }),
   ({ name, url }) =>
