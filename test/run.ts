@@ -1,6 +1,7 @@
 /**
  * `npm test`: types, lint, format, generated files, and the suite on the embedded database; then what depends on the server
- * once more on a PostgreSQL server, if one is reachable at `TEST_DATABASE_URL` or on this machine.
+ * once more on a PostgreSQL server, if one is reachable at `TEST_DATABASE_URL` or on this machine, and on a Citus cluster, if
+ * `TEST_CITUS_URL` names a database of its coordinator in which the workers are known.
  *
  * `npm test -- test/usage` runs only the tests in these files or folders. Options of Vitest, such as `-t <name>`, work too.
  */
@@ -28,9 +29,12 @@ const failed = (title: string): never => {
   process.exit(1)
 }
 
-const run = (title: string, args: ReadonlyArray<string>, env: Record<string, string> = {}) => {
+// Only the tests on a cluster may find it.
+const { TEST_CITUS_URL: cluster, ...environment } = process.env
+
+const run = (title: string, args: ReadonlyArray<string>, env: NodeJS.ProcessEnv = {}) => {
   console.log(`\n=== ${title}`)
-  const { status } = spawnSync(process.execPath, args, { stdio: "inherit", env: { ...process.env, ...env } })
+  const { status } = spawnSync(process.execPath, args, { stdio: "inherit", env: { ...environment, ...env } })
   if (status !== 0) failed(title)
 }
 
@@ -62,7 +66,7 @@ const isReachable = (url: string): Promise<boolean> =>
 
 const part = process.argv.slice(2)
 if (part.length > 0) {
-  run(`Tests of ${part.join(" ")}`, [script("vitest"), "run", "--maxWorkers=2", ...part])
+  run(`Tests of ${part.join(" ")}`, [script("vitest"), "run", "--maxWorkers=2", ...part], process.env)
   process.exit(0)
 }
 
@@ -153,5 +157,15 @@ if (await isReachable(server)) {
   })
 } else {
   console.log("\n=== No PostgreSQL server of version 15 or newer is reachable: only the embedded database was tested")
+}
+if (cluster === undefined) {
+  console.log("\n=== TEST_CITUS_URL is not set: nothing was tested on Citus but what starts a cluster of its own")
+} else {
+  run("Tests on Citus", shared, { ...SHARED, TEST_CITUS_URL: cluster })
+  run("Tests with their own modules on Citus", twoAtATime([], ...withOwnModules), { TEST_CITUS_URL: cluster })
+  run("Requests that may ask one shard only", [script("vitest"), "run", "test/contract/OneShard.test.ts"], {
+    TEST_CITUS_URL: cluster,
+    TEST_CITUS_ONE_SHARD: "1",
+  })
 }
 console.log("\nEverything passed.")

@@ -9,11 +9,25 @@ import { Command, Flag } from "effect/cli"
 import { randomInt } from "node:crypto"
 import { join } from "node:path"
 import * as EmbeddedPostgres from "../../src/infra/embedded/EmbeddedPostgres.ts"
+import { citusCluster, whyNoCitus } from "../support/CitusCluster.ts"
 import { temporaryDirectory } from "../support/ServiceProcess.ts"
 import { faults, run, reportLines } from "./support/Campaign.ts"
 import type { Fault } from "./support/Campaign.ts"
 
 const names = Object.keys(faults) as ReadonlyArray<Fault>
+
+// Durable, because a crash of the server must not lose committed data.
+const onPostgres = Effect.gen(function* () {
+  const directory = yield* temporaryDirectory
+  const database = yield* EmbeddedPostgres.run({ dataDir: join(directory, "postgres"), whenRunning: "fail" })
+  return { url: Redacted.value(database.url), dataDir: database.dataDir }
+})
+
+const onCitus = Effect.gen(function* () {
+  if (whyNoCitus !== undefined) return yield* Effect.die(new Error(whyNoCitus))
+  const { coordinator, urls } = yield* citusCluster({ durable: true })
+  return { url: coordinator.url, cluster: urls }
+})
 
 const campaign = Command.make(
   "faults",
@@ -34,12 +48,16 @@ const campaign = Command.make(
       Flag.withDescription("Lease in seconds instead of 60; the timeout of an exchange is 20 s less, instead of 30 s"),
       Flag.optional,
     ),
+    citus: Flag.Boolean("citus").pipe(
+      Flag.withDescription("Run on a Citus cluster instead; faults that break the server itself do not run there"),
+      Flag.withDefault(false),
+    ),
     backlog: Flag.Int("backlog").pipe(
       Flag.withDescription("Pending deliveries of the hanging endpoint in `fairness`"),
       Flag.withDefault(100_000),
     ),
   },
-  Effect.fn(function* ({ backlog, lease, only, seconds, seed: given }) {
+  Effect.fn(function* ({ backlog, citus, lease, only, seconds, seed: given }) {
     const seed = Option.getOrElse(given, () => randomInt(1_000_000))
     const chosen = Option.match(only, { onNone: () => names, onSome: (text) => text.split(",") })
     const unknown = chosen.filter((name) => !(names as ReadonlyArray<string>).includes(name))
@@ -49,11 +67,8 @@ const campaign = Command.make(
       return
     }
     yield* Console.log(`Seed ${seed}. To repeat this run: npm run faults -- --seed ${seed} --seconds ${seconds}`)
-    const directory = yield* temporaryDirectory
-    // Durable, because a crash of the server must not lose committed data.
-    const database = yield* EmbeddedPostgres.run({ dataDir: join(directory, "postgres"), whenRunning: "fail" })
     const plan = {
-      server: { url: Redacted.value(database.url), dataDir: database.dataDir },
+      server: yield* citus ? onCitus : onPostgres,
       seed,
       seconds,
       backlog,

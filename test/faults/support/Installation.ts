@@ -19,7 +19,7 @@ import type { Receiver } from "./Receiver.ts"
 /** A PostgreSQL server, optionally with a migrated template database. */
 export interface Server {
   readonly url: string
-  /** The servers of a Citus cluster; `url` is the first of them. */
+  /** All servers of a Citus cluster, or the only one; `url` is the first of them. */
   readonly cluster?: ReadonlyArray<string>
   readonly template?: string
   /** The server's data directory, if the test may break the server. */
@@ -121,7 +121,7 @@ const createDatabase = Effect.fnUntraced(function* ({ cluster, tablespace, templ
     ),
     () => onServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
   )
-  if (cluster !== undefined) yield* Effect.orDie(joinNodes(cluster, name))
+  if (cluster !== undefined && template === undefined) yield* Effect.orDie(joinNodes(cluster, name))
   const own = databaseUrl(url, name)
   const sql = yield* clientOf(own, 6)
   if (template === undefined) {

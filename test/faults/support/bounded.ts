@@ -10,7 +10,7 @@ const SHORT = { lease: 22_000, timeout: 2_000 }
 /** Runs a fault; fails on violations and returns the figures. */
 export const bounded = Effect.fnUntraced(function* (fault: Fault, seconds: number, limits: Plan["limits"] = SHORT) {
   const { figures, violations } = yield* run(fault, {
-    server: { url: inject("serverUrl"), template: inject("template") },
+    server: { url: inject("serverUrl"), cluster: inject("serverUrls"), template: inject("template") },
     seed: 5,
     seconds,
     limits,
