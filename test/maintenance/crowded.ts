@@ -122,6 +122,10 @@ export const crowdedOrganization = Effect.gen(function* () {
     INSERT INTO customers (organization_id, id, name, slug, created_at, created_by, updated_at, updated_by)
     SELECT ${organizationId}::uuid, gen_random_uuid(), 'many', 'many-' || number, ${at}, ${actor}, ${at}, ${actor}
     FROM generate_series(1, ${MANY}::int) AS number`
+  // On Citus no trigger stores the version of the catalog.
+  yield* sql`
+    INSERT INTO catalog_versions (organization_id, version) VALUES (${organizationId}, ${randomUUID()})
+    ON CONFLICT DO NOTHING`
   // Half of them at one time, so that the first column of the key does not tell them apart.
   for (const day of ["2026-01-30", "2026-01-31"]) {
     const next = new Date(Date.parse(day) + 86_400_000).toISOString()
