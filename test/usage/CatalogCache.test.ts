@@ -3,6 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer } from "effect"
 import { resetAnchors, resetPeriods } from "../../src/domains/entitlements/Model.ts"
 import { makeCatalogCache } from "../../src/domains/usage/check/hotpath/CatalogCache.ts"
+import { withReason } from "../support/skipped.ts"
 import { testSql } from "../support/TestDatabase.ts"
 import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
 import { TestService } from "../support/TestService.ts"
@@ -393,7 +394,11 @@ const openCounting = Effect.gen(function* () {
   }
 })
 
-layer(services, { excludeTestServices: true })("the catalog of a check", (it) => {
+const whyNotCached = process.env["TEST_CITUS_URL"] === undefined ? undefined : "on Citus, catalogs are not cached"
+
+layer(services, { excludeTestServices: true })(withReason("the catalog of a check", whyNotCached), (tests) => {
+  const it = { effect: whyNotCached === undefined ? tests.effect : tests.effect.skip }
+
   it.effect("is read only if it is not cached or has changed", () =>
     Effect.gen(function* () {
       const { call, entitlement, metered, report, tenant } = yield* openMeteredShop
