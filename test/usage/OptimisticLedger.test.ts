@@ -6,8 +6,8 @@ import type { Account } from "../../src/domains/usage/ledger/Account.ts"
 import { emptyTotal } from "../../src/domains/usage/rules/Aggregation.ts"
 import type { Meter } from "../../src/domains/usage/ledger/Model.ts"
 import type { Operation } from "../../src/domains/usage/ledger/Operation.ts"
-import { OptimisticRepo } from "../../src/domains/usage/ledger/OptimisticRepo.ts"
-import { OptimisticLedger } from "../../src/domains/usage/ledger/OptimisticLedger.ts"
+import { OptimisticRepo } from "../../src/domains/usage/ledger/optimistic/OptimisticRepo.ts"
+import { OptimisticLedger } from "../../src/domains/usage/ledger/optimistic/OptimisticLedger.ts"
 
 const at = new Date("2026-05-01T00:00:00Z")
 const actor = { id: "00000000-0000-7000-8000-000000000001", name: "test" }

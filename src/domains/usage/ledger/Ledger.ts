@@ -13,7 +13,7 @@ import { LockedLedger } from "./LockedLedger.ts"
 import type { LockedOperations } from "./LockedAccounts.ts"
 import { decideOperation, metersOf } from "./Operation.ts"
 import type { LockedOperation, Operation } from "./Operation.ts"
-import { OptimisticLedger } from "./OptimisticLedger.ts"
+import { OptimisticLedger } from "./optimistic/OptimisticLedger.ts"
 
 interface LedgerOperations {
   /**

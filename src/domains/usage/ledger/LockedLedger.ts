@@ -39,7 +39,7 @@ import type { LockedOperations } from "./LockedAccounts.ts"
 import { LedgerRepo } from "./LedgerRepo.ts"
 import type { TotalRow } from "./LedgerRepo.ts"
 import type { Meter, UsageEntry } from "./Model.ts"
-import { OptimisticRepo } from "./OptimisticRepo.ts"
+import { OptimisticRepo } from "./optimistic/OptimisticRepo.ts"
 
 const thresholdEvents: Record<keyof Crossings, RecordEventName> = {
   warned: "ENTITLEMENT_USAGE_WARNING_THRESHOLD_REACHED",

@@ -4,16 +4,16 @@
  * ledger.
  */
 import { Context, Effect, Exit, Layer, Option } from "effect"
-import { makeGroupCommit } from "../../../kernel/concurrency/GroupCommit.ts"
-import { mayHaveCommitted } from "../../../kernel/database/Statements.ts"
-import { Transaction } from "../../../kernel/database/Transactions.ts"
-import { now } from "../../../kernel/values/Timestamp.ts"
-import { newlyCrossed } from "../rules/Limits.ts"
-import { accountName, accountOf, isChanged, meterName, methodOf, periodFor } from "./Account.ts"
-import type { Account } from "./Account.ts"
-import type { Meter } from "./Model.ts"
-import { decideOperation, metersOf } from "./Operation.ts"
-import type { Operation } from "./Operation.ts"
+import { makeGroupCommit } from "../../../../kernel/concurrency/GroupCommit.ts"
+import { mayHaveCommitted } from "../../../../kernel/database/Statements.ts"
+import { Transaction } from "../../../../kernel/database/Transactions.ts"
+import { now } from "../../../../kernel/values/Timestamp.ts"
+import { newlyCrossed } from "../../rules/Limits.ts"
+import { accountName, accountOf, isChanged, meterName, methodOf, periodFor } from "../Account.ts"
+import type { Account } from "../Account.ts"
+import type { Meter } from "../Model.ts"
+import { decideOperation, metersOf } from "../Operation.ts"
+import type { Operation } from "../Operation.ts"
 import { OptimisticRepo } from "./OptimisticRepo.ts"
 import type { MeterSnapshot } from "./OptimisticRepo.ts"
 
@@ -178,7 +178,7 @@ const make = Effect.gen(function* () {
 
 /** Counts usage without locks where that is enough. */
 export class OptimisticLedger extends Context.Service<OptimisticLedger, OptimisticOperations>()(
-  "keyshelf/usage/ledger/OptimisticLedger",
+  "keyshelf/usage/ledger/optimistic/OptimisticLedger",
 ) {
   static readonly layer = Layer.effect(OptimisticLedger, make)
 }

@@ -4,17 +4,17 @@
 import { PgClient } from "@effect/sql-pg"
 import { Array as Arr, Context, Effect, Layer } from "effect"
 import type { Fragment } from "effect/sql/Statement"
-import { Commits } from "../../../kernel/database/Connections.ts"
-import { hasCitus, records } from "../../../kernel/database/Statements.ts"
-import { storedDecimal } from "../../../kernel/values/Decimal.ts"
-import { isBefore } from "../../../kernel/values/Timestamp.ts"
-import { grantJoin, licenseJoin, ownOrganization, totalsAround } from "../TermsSql.ts"
-import { heldOffline } from "./HeldSql.ts"
-import type { Account } from "./Account.ts"
-import { meterColumns, meterOf, totalColumns, totalRowOf } from "./LedgerRepo.ts"
-import type { LockedTotal, MeterRow, StoredTotal } from "./LedgerRepo.ts"
-import type { Meter } from "./Model.ts"
-import type { MeterName } from "./Operation.ts"
+import { Commits } from "../../../../kernel/database/Connections.ts"
+import { hasCitus, records } from "../../../../kernel/database/Statements.ts"
+import { storedDecimal } from "../../../../kernel/values/Decimal.ts"
+import { isBefore } from "../../../../kernel/values/Timestamp.ts"
+import { grantJoin, licenseJoin, ownOrganization, totalsAround } from "../../TermsSql.ts"
+import { heldOffline } from "../HeldSql.ts"
+import type { Account } from "../Account.ts"
+import { meterColumns, meterOf, totalColumns, totalRowOf } from "../LedgerRepo.ts"
+import type { LockedTotal, MeterRow, StoredTotal } from "../LedgerRepo.ts"
+import type { Meter } from "../Model.ts"
+import type { MeterName } from "../Operation.ts"
 import { storeAcross, storeWithin } from "./StoreSql.ts"
 
 /** A meter, with a total that may belong to the requested period. */
@@ -166,7 +166,7 @@ const make = Effect.gen(function* () {
 
 /** Rows of meters and totals, without locks. */
 export class OptimisticRepo extends Context.Service<OptimisticRepo, Effect.Success<typeof make>>()(
-  "keyshelf/usage/ledger/OptimisticRepo",
+  "keyshelf/usage/ledger/optimistic/OptimisticRepo",
 ) {
   static readonly layer = Layer.effect(OptimisticRepo, make)
 }

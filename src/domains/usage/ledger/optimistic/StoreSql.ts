@@ -7,8 +7,8 @@
 import { BigDecimal } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
-import { column } from "../../../kernel/database/Statements.ts"
-import type { Account } from "./Account.ts"
+import { column } from "../../../../kernel/database/Statements.ts"
+import type { Account } from "../Account.ts"
 
 /** The new contents of totals, as arrays. */
 const totalArrays = (sql: SqlClient, accounts: ReadonlyArray<Account>): Fragment => {
