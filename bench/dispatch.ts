@@ -54,41 +54,68 @@ const received = async (origin: string, jobs: number, stored: Promise<number>): 
 // A new process is still compiling, so the first rounds do not count.
 const WARMUP_ROUNDS = 3
 
-/** Measures interleaved rounds of each contender. The service must allow plain http. */
-export const measure = async (options: {
+/** A service to measure, which must allow plain http. Its endpoints belong to the organizations of the tokens, in turns. */
+export interface Dispatcher {
   readonly url: string
   readonly site: Site
-  readonly token: string
+  readonly tokens: ReadonlyArray<string>
+}
+
+/** Creates the endpoints. `deliver` delivers events and resolves to the time of the last stored outcome. */
+const dispatcher = async ({ site, tokens, url }: Dispatcher, receiver: string) => {
+  const api = `${site.origins.core}/api`
+  const organizations: Array<string> = []
+  for (const token of tokens) {
+    organizations.push(((await call("GET", `${api}/me`, token)) as { organizationId: string }).organizationId)
+    // An interrupted run leaves endpoints and pending deliveries to a receiver that no longer exists.
+    const { items } = (await call("GET", `${api}/webhooks?limit=200`, token)) as {
+      items: ReadonlyArray<{ id: string }>
+    }
+    for (const { id } of items) await call("DELETE", `${api}/webhooks/${id}`, token)
+  }
+  const created: Array<readonly [token: string, id: string]> = []
+  for (const [index, name] of names.entries()) {
+    const token = tokens[index % tokens.length] ?? ""
+    const body = { url: `${receiver}/${index}`, eventNames: [name] }
+    created.push([token, ((await call("POST", `${api}/webhooks`, token, body)) as { id: string }).id])
+  }
+  return {
+    deliver: async (jobs: number) =>
+      Number(await run([join(here, "emit-events.mjs"), url, receiver, organizations.join(), String(jobs), ...names])),
+    close: async () => {
+      for (const [token, id] of created) await call("DELETE", `${api}/webhooks/${id}`, token)
+    },
+  }
+}
+
+/** Measures interleaved rounds of each service, and of the other queues on the database `queues`, if given. */
+export const measure = async (options: {
+  readonly services: Readonly<Record<string, Dispatcher>>
+  readonly queues?: string
   readonly rounds: number
   readonly jobs: number
 }): Promise<Record<string, Array<Burst>>> => {
-  const { jobs, rounds, site, token, url } = options
+  const { jobs, rounds } = options
   const receiver = await startReceiver()
-  const api = `${site.origins.core}/api`
-  const me = (await call("GET", `${api}/me`, token)) as { organizationId: string }
-  // An interrupted run leaves endpoints and pending deliveries to a receiver that no longer exists.
-  const { items } = (await call("GET", `${api}/webhooks?limit=200`, token)) as { items: ReadonlyArray<{ id: string }> }
-  for (const { id } of items) await call("DELETE", `${api}/webhooks/${id}`, token)
-  const created: Array<string> = []
-  for (const [index, name] of names.entries()) {
-    const body = { url: `${receiver.origin}/${index}`, eventNames: [name] }
-    created.push(((await call("POST", `${api}/webhooks`, token, body)) as { id: string }).id)
-  }
   // Each delivers `jobs` events and resolves to the time of the last stored outcome.
-  const ways: Record<string, () => Promise<number>> = {
-    keyshelf: async () =>
-      Number(
-        await run([join(here, "emit-events.mjs"), url, receiver.origin, me.organizationId, String(jobs), ...names]),
-      ),
+  const ways: Record<string, () => Promise<number>> = {}
+  const closing: Array<() => Promise<void>> = []
+  for (const [name, service] of Object.entries(options.services)) {
+    const { close, deliver } = await dispatcher(service, receiver.origin)
+    ways[name] = () => deliver(jobs)
+    closing.push(close)
   }
-  const queues: Array<Running> = []
-  for (const name of ["pg-boss", "graphile-worker"]) {
+  for (const name of options.queues === undefined ? [] : ["pg-boss", "graphile-worker"]) {
     const queue = await start([join(here, "comparators/queues.mjs"), name], {
-      env: { BENCH_DATABASE_URL: url, BENCH_ENDPOINTS: String(names.length), BENCH_RECEIVER: receiver.origin },
+      env: {
+        BENCH_DATABASE_URL: options.queues ?? "",
+        BENCH_ENDPOINTS: String(names.length),
+        BENCH_RECEIVER: receiver.origin,
+      },
       ready: /ready/,
       core: cores.server,
     })
-    queues.push(queue)
+    closing.push(queue.stop)
     let lines = 0
     ways[name] = async () => {
       queue.process.stdin?.write(`${jobs}\n`)
@@ -96,19 +123,18 @@ export const measure = async (options: {
       return Number(done.split(" at ")[1])
     }
   }
-  const results: Record<string, Array<Burst>> = {}
+  const results: Record<string, Array<Burst>> = Object.fromEntries(Object.keys(ways).map((name) => [name, []]))
   for (let round = -WARMUP_ROUNDS; round < rounds; round++) {
     // Rotate the order, so that each contender is first equally often.
     const all = Object.entries(ways)
     const first = (round + WARMUP_ROUNDS) % all.length
     for (const [name, deliver] of [...all.slice(first), ...all.slice(0, first)]) {
       const burst = await received(receiver.origin, jobs, deliver())
-      if (round >= 0) (results[name] ??= []).push(burst)
+      if (round >= 0) results[name]?.push(burst)
       await sleep(1000)
     }
   }
-  for (const queue of queues) await queue.stop()
-  for (const id of created) await call("DELETE", `${api}/webhooks/${id}`, token)
+  for (const close of closing) await close()
   await receiver.stop()
   return results
 }

@@ -11,6 +11,8 @@ export type Contender =
   | "floor"
   | "pgbench"
   | "sql"
+  | "plain"
+  | "citus"
 
 /** Share of a core for each of the slow nodes. The rest is enough for the database and the load of two nodes. */
 export const SHARE_OF_SLOW_NODE = 0.3
@@ -23,7 +25,7 @@ export interface Way {
   /** Prefix of the paths; `/api` if absent. */
   readonly prefix?: string
   readonly listener?: "core" | "internal"
-  /** Number of organizations of the callers; eight if absent. */
+  /** Number of organizations of the callers; all that have a token if absent. */
   readonly organizations?: number | undefined
   /** Limits the rate to a share of what another way of this operation reached last. Unlimited if absent. */
   readonly rate?: { readonly share: number; readonly of: string }
@@ -216,4 +218,22 @@ export const operations: ReadonlyArray<Operation> = [
   nodes("consume, spread", "consumeSpread"),
   nodes("consume, one hot counter", "consumeHot", 1),
   nodes("create", "component"),
+]
+
+/** Compares a plain server with a Citus cluster. No target: a cluster on one machine cannot win. */
+const onCitus = (name: string, load: string, connections = 32, organizations?: 1): Operation => ({
+  name,
+  connections,
+  ways: { plain: { by: "plain", load, organizations }, citus: { by: "citus", load, organizations } },
+  targets: [{ of: "citus", to: "plain" }],
+})
+
+/** The operations of `--citus`. */
+export const citusOperations: ReadonlyArray<Operation> = [
+  onCitus("check", "check1"),
+  onCitus("consume, one hot counter", "consumeHot", 32, 1),
+  onCitus("consume, spread", "consumeSpread"),
+  onCitus("usage report", "report"),
+  onCitus("create", "component"),
+  onCitus("usage events, batches of 500", "usageEvents", 4),
 ]

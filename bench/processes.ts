@@ -174,7 +174,7 @@ export interface ProcessorTime {
 }
 
 /** Reads the total processor time; `undefined` where the system does not report it. Connections that just ended may be missing. */
-export const processorTime = (running: ReadonlyArray<Running>): ProcessorTime | undefined => {
+export const processorTime = (running: ReadonlyArray<Running>, attempts = 3): ProcessorTime | undefined => {
   try {
     const timesOf = (pids: ReadonlyArray<number | string>) =>
       pids.reduce<number>((sum, pid) => sum + processorTimeOf(pid), 0)
@@ -183,7 +183,8 @@ export const processorTime = (running: ReadonlyArray<Running>): ProcessorTime | 
       database: timesOf(readdirSync("/proc").filter(isDatabase)),
     }
   } catch {
-    return undefined
+    // Or a connection ended between two reads, as those of Citus often do.
+    return attempts > 1 ? processorTime(running, attempts - 1) : undefined
   }
 }
 

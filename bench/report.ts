@@ -46,7 +46,7 @@ const costOf = ({ cost }: Burst): number => (cost === undefined ? Number.NaN : c
  * One row per target. Ratios are computed within each round, because the machine changes between rounds; the target applies to
  * their median. It also shows the inverse ratio of processor time, which a busy machine changes less.
  */
-const ratioRows = ({ targets }: Operation, rounds: Rounds) =>
+const ratioRows = ({ targets }: Pick<Operation, "targets">, rounds: Rounds) =>
   targets.flatMap((target) => {
     const numerators = rounds[target.of] ?? []
     const denominators = rounds[target.to] ?? []
@@ -111,3 +111,13 @@ export const withRun = (results: string, run: string): string => {
 /** A table of single figures. */
 export const figures = (title: string, rows: ReadonlyArray<readonly [string, string]>): string =>
   [`### ${title}`, table(["Measure", "Value"], rows)].join("\n\n")
+
+/** One row per operation: the median rates of two ways, and the ratio of the second to the first within each round. */
+export const comparison = (title: string, of: string, to: string, results: ReadonlyMap<string, Rounds>): string => {
+  const rows = [...results].map(([name, rounds]) => {
+    const [target] = ratioRows({ targets: [{ of, to }] }, rounds)
+    const rateOf = (way: string) => whole(median((rounds[way] ?? []).map(({ perSecond }) => perSecond)))
+    return [name, rateOf(to), rateOf(of), ...(target ?? []).slice(1, 4)]
+  })
+  return [`### ${title}`, table(["Operation", to, of, `${of} : ${to}`, "rounds", "by processor"], rows)].join("\n\n")
+}

@@ -1,17 +1,19 @@
 /**
  * `npm run bench`: builds its database, starts the service and its comparators, and measures them interleaved.
  *
- * Options: `--rounds 5`, `--seconds 4`, `--scale full|small|vast`, `--only <part of an operation's name>`, `--write` (stores the
- * tables in RESULTS.md, for complete runs only).
+ * Options: `--rounds 5`, `--seconds 4`, `--scale full|small|vast`, `--only <part of an operation's name>`, `--citus` (a plain server
+ * against a cluster, instead of all else), `--write` (stores the tables in RESULTS.md, for complete runs only).
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { measure as measureDispatch } from "./dispatch.ts"
 import * as pgbench from "./pgbench.ts"
+import { burstAt, inRounds } from "./burst.ts"
+import type { Load } from "./burst.ts"
 import { operations, SHARE_OF_SLOW_NODE } from "./plan.ts"
-import type { Contender, Operation, Way } from "./plan.ts"
-import { busyness, cores, limitTo, memoryOf, processorTime, run } from "./processes.ts"
+import type { Contender, Operation } from "./plan.ts"
+import { limitTo, memoryOf } from "./processes.ts"
 import * as report from "./report.ts"
 import { databaseOf, databaseServer, prepare, scales, startComparator, startKeyshelf } from "./world.ts"
 import type { Site } from "./world.ts"
@@ -24,16 +26,22 @@ const { values: options } = parseArgs({
     seconds: { type: "string", default: "4" },
     scale: { type: "string", default: "full" },
     only: { type: "string", default: "" },
+    citus: { type: "boolean", default: false },
     write: { type: "boolean", default: false },
   },
 })
 // A part of a run would replace the complete results of this machine.
-if (options.write && (options.only !== "" || options.scale !== "full")) {
-  console.error("--write stores complete runs only: leave out --only and --scale, or leave out --write.")
+if (options.write && (options.only !== "" || options.scale !== "full" || options.citus)) {
+  console.error("--write stores complete runs only: leave out --only, --scale and --citus, or leave out --write.")
   process.exit(1)
 }
 const rounds = Number(options.rounds)
 const seconds = Number(options.seconds)
+if (options.citus) {
+  const { compare } = await import("./citus.ts")
+  await compare({ rounds, seconds, only: options.only })
+  process.exit()
+}
 const scaleName = options.scale === "small" || options.scale === "vast" ? options.scale : "full"
 const scale = scales[scaleName]
 /** The database with less usage, for the cost of growth. */
@@ -66,45 +74,18 @@ if (scaleName !== "small" && isWanted("keyshelf-small")) {
   smallTokens = await prepare(small, 8)
 }
 
-const load = async (
-  way: Way,
-  connections: number,
-  forSeconds: number,
-  rate?: number,
-): Promise<report.Burst | undefined> => {
+const load: Load = (way, connections, forSeconds, rate) => {
   if (way.by === "pgbench") {
     return pgbench.available ? pgbench.burst(url, way.load, forSeconds, scale.customers) : undefined
   }
   const isSmall = way.by === "keyshelf-small"
-  const servers = sites.get(way.by) ?? []
-  if (way.by !== "sql" && servers.length === 0) return undefined
-  const input = {
-    connections,
-    kind: way.load,
-    origins: servers.map(({ origins }) => origins[way.listener ?? "core"]),
-    prefix: way.prefix,
-    rate,
-    seconds: forSeconds,
-    tokens: (isSmall ? smallTokens : tokens).slice(0, way.organizations),
+  const aim = {
+    servers: sites.get(way.by) ?? [],
+    url,
+    tokens: isSmall ? smallTokens : tokens,
     world: isSmall ? smallScale : scale,
   }
-  const script = way.by === "sql" ? "comparators/insert.mjs" : "load.mjs"
-  const before = processorTime(servers)
-  const output = await run([join(here, script)], {
-    input: JSON.stringify(input),
-    core: cores.load,
-    env: { BENCH_DATABASE_URL: url },
-  })
-  const after = processorTime(servers)
-  const { responses, ...burst } = JSON.parse(output) as report.Burst & { readonly responses?: number }
-  if (before === undefined || after === undefined || responses === undefined) return burst
-  return {
-    ...burst,
-    cost: {
-      service: (after.service - before.service) / responses,
-      database: (after.database - before.database) / responses,
-    },
-  }
+  return burstAt(aim, way, connections, forSeconds, rate)
 }
 
 if (isWanted("slow-nodes")) {
@@ -189,23 +170,7 @@ for (const by of contenders.filter(isWanted)) await load({ by, load: "customer" 
 
 const sections: Array<string> = [report.heading({ rounds, seconds, scale: scaleName })]
 for (const operation of measured) {
-  const results: Record<string, Array<report.Burst>> = {}
-  for (const way of Object.values(operation.ways)) await load(way, operation.connections, 2)
-  for (let round = 0; round < rounds; round++) {
-    console.error(`${operation.name}: round ${round + 1} of ${rounds}, load average ${busyness()}`)
-    // Alternate the order: the first server of a round was idle for longer than the others.
-    const ways = Object.entries(operation.ways)
-    for (const [name, way] of round % 2 === 0 ? ways : ways.toReversed()) {
-      const full = way.rate === undefined ? undefined : results[way.rate.of]?.at(-1)?.perSecond
-      const rate = full === undefined ? undefined : Math.round(full * (way.rate?.share ?? 1))
-      const burst = await load(way, operation.connections, seconds, rate)
-      if (burst === undefined) continue
-      // Without this, the ratios would show a broken server as a slow one.
-      if (burst.perSecond === 0) throw new Error(`${operation.name}: "${name}" got no successful response`)
-      const bursts = (results[name] ??= [])
-      bursts.push(burst)
-    }
-  }
+  const results = await inRounds(operation, { load, rounds, seconds })
   const section = report.section(operation, results)
   console.log(`${section}\n`)
   sections.push(section)
@@ -222,7 +187,8 @@ const dispatch: Operation = {
 }
 if (dispatch.name.includes(options.only)) {
   const [token = ""] = tokens
-  const results = await measureDispatch({ url, site: keyshelf, token, rounds, jobs: 4000 * seconds })
+  const services = { keyshelf: { url, site: keyshelf, tokens: [token] } }
+  const results = await measureDispatch({ services, queues: url, rounds, jobs: 4000 * seconds })
   const section = report.section(dispatch, results)
   console.log(`${section}\n`)
   sections.push(section)

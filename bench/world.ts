@@ -24,13 +24,15 @@ export interface Scale {
 
 /**
  * `full`: 100,000 customers, 10,000 instances and 10 million usage events. `small`: a thousandth of the events. `vast` and `million`:
- * as `full`, with 100 million and 1 million events.
+ * as `full`, with 100 million and 1 million events. `citus`: for the comparison of a plain server with a cluster.
  */
 export const scales = {
   full: { organizations: 100, customers: 1000, instances: 100, months: 10, eventsPerTotal: 10 },
   vast: { organizations: 100, customers: 1000, instances: 100, months: 10, eventsPerTotal: 100 },
   million: { organizations: 100, customers: 1000, instances: 100, months: 10, eventsPerTotal: 1 },
   small: { organizations: 10, customers: 100, instances: 10, months: 1, eventsPerTotal: 10 },
+  // Built anew in each run. Sixteen organizations, so that each worker has some.
+  citus: { organizations: 16, customers: 1000, instances: 100, months: 1, eventsPerTotal: 10 },
 } as const satisfies Record<string, Scale>
 
 const SECRET_KEY = Buffer.alloc(32, 9).toString("base64")
@@ -72,9 +74,14 @@ const urlOf = (server: string, database: string): string => {
 export const databaseOf = async (server: string, name: string, scale: Scale): Promise<string> => {
   const url = urlOf(server, `keyshelf_bench_${name}`)
   await run([join(here, "create-database.mjs"), server, `keyshelf_bench_${name}`])
+  await fill(url, scale)
+  return url
+}
+
+/** Migrates a database and fills it, unless it is filled. */
+export const fill = async (url: string, scale: Scale): Promise<void> => {
   await run([join(root, "src/cli.ts"), "migrate"], { env: serviceEnvironment(url) })
   await run([join(here, "seed.mjs"), url, JSON.stringify(scale)])
-  return url
 }
 
 const serviceEnvironment = (url: string): Record<string, string> => ({

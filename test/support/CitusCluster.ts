@@ -21,19 +21,34 @@ export const whyNoCitus = existsSync(join(configured("--sharedir"), "extension",
 /** The name of a test, with the reason if it is skipped. */
 export const onCluster = (name: string): string => withReason(name, whyNoCitus)
 
-const settings = (port: number, directory: string, durable: boolean) => `
+interface Options {
+  /** Whether a crashed server has what it committed. */
+  readonly durable: boolean
+  /** Settings of Citus that differ from its defaults; `undefined` for a server without Citus. */
+  readonly citus?: string | undefined
+}
+
+// Few shards, so that a database is created sooner. What a crash left prepared is soon recovered.
+const forTests = `
+citus.shard_count = 4
+citus.recover_2pc_interval = 1s
+`
+
+const withCitus = `
+shared_preload_libraries = 'citus'
+citus.node_conninfo = 'sslmode=disable'
+`
+
+const settings = (port: number, directory: string, { citus, durable }: Options) => `
 port = ${port}
 listen_addresses = '127.0.0.1'
 unix_socket_directories = '${directory}'
-shared_preload_libraries = 'citus'
 max_connections = 300
 max_prepared_transactions = 300
 max_worker_processes = 100
 wal_level = logical
 timezone = UTC
-citus.shard_count = 4
-citus.node_conninfo = 'sslmode=disable'
-citus.recover_2pc_interval = 1s
+${citus === undefined ? "" : withCitus + citus}
 ${durable ? "" : "fsync = off"}
 `
 
@@ -47,7 +62,7 @@ const ran = (place: DataDirectory, program: string, args: ReadonlyArray<string>)
     if (status !== 0) throw new Error(`${program}: ${stderr}`)
   })
 
-const initialise = Effect.fnUntraced(function* (directory: string, port: number, durable: boolean) {
+const initialise = Effect.fnUntraced(function* (directory: string, port: number, options: Options) {
   yield* Effect.sync(() => mkdirSync(directory, { mode: 0o755 }))
   const place = yield* locate(join(directory, "data"))
   const { account } = place
@@ -64,13 +79,13 @@ const initialise = Effect.fnUntraced(function* (directory: string, port: number,
     "--locale=C",
     "--no-sync",
   ])
-  yield* Effect.sync(() => appendFileSync(join(place.dataDir, "postgresql.conf"), settings(port, directory, durable)))
+  yield* Effect.sync(() => appendFileSync(join(place.dataDir, "postgresql.conf"), settings(port, directory, options)))
   return place
 })
 
 /** One server of a cluster, which a test may stop and start. */
-const serverAt = Effect.fnUntraced(function* (directory: string, port: number, durable: boolean) {
-  const place = yield* initialise(directory, port, durable)
+const serverAt = Effect.fnUntraced(function* (directory: string, port: number, options: Options) {
+  const place = yield* initialise(directory, port, options)
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
   // A server that was restarted stops in the place of the first: after what was opened on it.
   const scope = yield* Scope.fork(yield* Effect.scope)
@@ -83,12 +98,17 @@ const serverAt = Effect.fnUntraced(function* (directory: string, port: number, d
         cwd: "/",
         stdio: ["ignore", log, log],
       })
-      return { child, gone: new Promise<void>((resolve) => child.once("exit", () => resolve())) }
+      const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()))
+      // A process that ends without closing the scope, as after a signal, would leave the server running.
+      const kill = () => child.kill("SIGQUIT")
+      process.once("exit", kill)
+      child.once("exit", () => process.off("exit", kill))
+      return { kill, gone }
     }),
     // Like `pg_ctl stop -m immediate`.
-    ({ child, gone }) =>
+    ({ gone, kill }) =>
       Effect.andThen(
-        Effect.sync(() => child.kill("SIGQUIT")),
+        Effect.sync(kill),
         Effect.promise(() => gone),
       ),
   )
@@ -112,15 +132,19 @@ const serverAt = Effect.fnUntraced(function* (directory: string, port: number, d
   }
 })
 
-/**
- * Starts a cluster whose database `postgres` knows its workers. It stops with the scope. With `durable`, a crashed server has what it
- * committed.
- */
-export const citusCluster = Effect.fnUntraced(function* ({ durable }: { readonly durable: boolean }) {
+/** Starts one server without Citus, with the other settings of a cluster's servers. It stops with the scope. */
+export const plainServer = Effect.fnUntraced(function* ({ durable }: { readonly durable: boolean }) {
+  const directory = yield* temporaryDirectory
+  const [port] = yield* freePorts(1)
+  return yield* serverAt(join(directory, "plain"), port!, { durable })
+})
+
+/** Starts a cluster whose database `postgres` knows its workers. It stops with the scope. */
+export const citusCluster = Effect.fnUntraced(function* ({ citus = forTests, durable }: Options) {
   const directory = yield* temporaryDirectory
   const ports = yield* freePorts(3)
   const servers = yield* Effect.forEach(ports, (port, index) =>
-    serverAt(join(directory, `node${index}`), port, durable),
+    serverAt(join(directory, `node${index}`), port, { citus, durable }),
   )
   const urls = servers.map(({ url }) => url)
   yield* Effect.orDie(joinNodes(urls, "postgres"))
