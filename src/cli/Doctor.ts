@@ -94,7 +94,7 @@ export const doctorCommand = Command.make(
   }),
 ).pipe(
   Command.withDescription(
-    "Check settings, ports, open files, data directory, database, migrations, clock, partitions, keys, identity provider and Redis. Prints one line per finding (ok, warning or FAILED) and what to do about it. Changes nothing, prints no secrets, and can run next to the service. Exits with 1 if a finding is FAILED.",
+    "Check settings, ports, open files, data directory, database, migrations, Citus, clock, partitions, keys, identity provider and Redis. Prints one line per finding (ok, warning or FAILED) and what to do about it. Changes nothing, prints no secrets, and can run next to the service. Exits with 1 if a finding is FAILED.",
   ),
   Command.withShortDescription("Check everything that the service needs, and print what to do"),
   // The findings are the output; log lines would only repeat them.
