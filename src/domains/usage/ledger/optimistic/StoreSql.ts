@@ -89,7 +89,8 @@ export const storeAcross = (sql: SqlClient, accounts: ReadonlyArray<Account>, at
 
 /**
  * Stores accounts of one organization: all or none. Citus runs it on one worker only if the locks are in a subquery, the updated
- * totals are found by their key, and the insertion comes last.
+ * totals are found by their key, and the insertion comes last. The locks are counted in a subquery that depends on no row, which
+ * PostgreSQL evaluates once: evaluated again for each total, it would not find those that the statement has updated before.
  */
 export const storeWithin = (
   sql: SqlClient,
@@ -97,27 +98,30 @@ export const storeWithin = (
   accounts: ReadonlyArray<Account>,
   at: Date,
 ): Fragment => {
-  const update = sql`
-          UPDATE usage_totals t SET ${assignments(sql, at)}
-          FROM (
-            SELECT locked.*, count(*) OVER () AS count FROM (
-              SELECT seen.* FROM unnest(${totalArrays(sql, accounts)},
+  const keys = sql`
                 ${column("uuid", accounts, ({ meter }) => meter.instanceId)},
                 ${column("uuid", accounts, ({ meter }) => meter.entitlementId)},
-                ${column("timestamptz", accounts, ({ period }) => period.start)}
-              ) WITH ORDINALITY AS seen (${sql.literal(totalArrayNames)}, instance_id, entitlement_id, period_start, n)
-              CROSS JOIN LATERAL (
-                SELECT FROM usage_totals
-                WHERE organization_id = ${organizationId} AND instance_id = seen.instance_id
-                  AND entitlement_id = seen.entitlement_id AND period_start = seen.period_start
-                  AND ctid = seen.location AND xmin = seen.version
-                FOR NO KEY UPDATE SKIP LOCKED
-              ) free
-            ) locked
-          ) changed
+                ${column("timestamptz", accounts, ({ period }) => period.start)}`
+  const update = sql`
+          UPDATE usage_totals t SET ${assignments(sql, at)}
+          FROM unnest(${totalArrays(sql, accounts)}, ${keys}
+          ) WITH ORDINALITY AS changed (${sql.literal(totalArrayNames)}, instance_id, entitlement_id, period_start, n)
           WHERE t.organization_id = ${organizationId} AND t.instance_id = changed.instance_id
             AND t.entitlement_id = changed.entitlement_id AND t.period_start = changed.period_start
-            AND changed.count = ${accounts.length}::bigint`
+            AND ${accounts.length}::bigint = (
+              SELECT count(*) FROM (
+                SELECT FROM unnest(
+                  (SELECT ${column("text", accounts, ({ stored }) => stored.location)}::tid[]),
+                  ${column("text", accounts, ({ stored }) => stored.version)}::xid[], ${keys}
+                ) AS seen (location, version, instance_id, entitlement_id, period_start)
+                CROSS JOIN LATERAL (
+                  SELECT FROM usage_totals
+                  WHERE organization_id = ${organizationId} AND instance_id = seen.instance_id
+                    AND entitlement_id = seen.entitlement_id AND period_start = seen.period_start
+                    AND ctid = seen.location AND xmin = seen.version
+                  FOR NO KEY UPDATE SKIP LOCKED
+                ) free
+              ) locked)`
   return eventsOf(accounts).length === 0
     ? sql`${update} RETURNING t.organization_id AS "organizationId"`
     : sql`
