@@ -265,6 +265,8 @@ describe("the files of the source", () => {
       }
     }
     assert.isAbove(writers.size, 25)
+    // It has no rows: a statement that would delete some makes Citus commit in two phases.
+    assert.isTrue(writers.delete("citus_commits"))
     assert.deepStrictEqual(
       [...writers].filter(([, by]) => by.size !== 1 || [...by].some((writer) => !domains.includes(writer))),
       [],

@@ -5,13 +5,13 @@ import type { Fragment } from "effect/sql/Statement"
 import { AttemptEnds } from "../../../kernel/database/Connections.ts"
 import { isRemoved } from "../../../kernel/database/RemovedOrganizations.ts"
 import { column, executed, hasCitus, records } from "../../../kernel/database/Statements.ts"
+import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { endpointName, TEST_EVENT } from "../Model.ts"
 import type { FoundEvent } from "../Payload.ts"
 import type { ClaimedRow } from "../queue/QueueRepo.ts"
-import { QueueTransactions } from "../queue/QueueTransactions.ts"
 import { outcomeSql } from "./OutcomeSql.ts"
 import type { AttemptRow, EndpointHealth, FoundLease, LookUp } from "./OutcomeSql.ts"
-import { storeByShard } from "./ShardedOutcomes.ts"
+import { storeByShard } from "./ShardedOutcomesSql.ts"
 
 /**
  * What a claimed delivery sends. `url` is `null` if its endpoint or organization has ended, the last four if its event is no longer
@@ -80,7 +80,7 @@ const make = Effect.gen(function* () {
     )
   }
 
-  const store = isSharded ? storeByShard(sql, yield* QueueTransactions) : storeVisible
+  const store = isSharded ? storeByShard(sql, yield* Transactions) : storeVisible
 
   const storeBy = (
     lookUp: LookUp,

@@ -4,14 +4,14 @@
  */
 import type { PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
-import { executed, records } from "../../../kernel/database/Statements.ts"
+import { executed, planByIndex, records } from "../../../kernel/database/Statements.ts"
+import type { Transactions } from "../../../kernel/database/Transactions.ts"
 import { endpointName } from "../Model.ts"
-import type { QueueTransactions } from "../queue/QueueTransactions.ts"
 import { outcomeSql } from "./OutcomeSql.ts"
 import type { AttemptRow, EndpointHealth, FoundLease, LookUp } from "./OutcomeSql.ts"
 
 /** Returns the function that stores outcomes whose deliveries it finds, as the one statement of other databases does. */
-export const storeByShard = (sql: PgClient.PgClient, transactions: QueueTransactions["Service"]) => {
+export const storeByShard = (sql: PgClient.PgClient, transactions: Transactions["Service"]) => {
   const parts = outcomeSql(sql)
 
   const findLost = Effect.fnUntraced(function* (rows: ReadonlyArray<AttemptRow>, lookUp: LookUp) {
@@ -67,6 +67,7 @@ export const storeByShard = (sql: PgClient.PgClient, transactions: QueueTransact
   return (rows: ReadonlyArray<AttemptRow>, healths: ReadonlyArray<EndpointHealth>, lookUp: LookUp) =>
     transactions.run(
       Effect.gen(function* () {
+        yield* planByIndex(sql)
         const lost = yield* findLost(rows, lookUp)
         const kept = healths.filter((health) => !lost.has(endpointName(health)))
         const byOrganization = Map.groupBy(kept, ({ organizationId }) => organizationId)
