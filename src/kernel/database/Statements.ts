@@ -71,25 +71,29 @@ export const advisoryLock = (sql: SqlClient, name: string, mode: "alone" | "shar
  * Keeps the first plan of each statement until the transaction ends: no other values have a better one. Not on Citus, which chooses
  * the shard of a statement by its values.
  */
-export const KEEP_PLANS = `CASE WHEN EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') THEN NULL
-  ELSE set_config('plan_cache_mode', 'force_generic_plan', true) END`
+export const keepingPlans = (isSharded: boolean): string =>
+  isSharded ? "NULL" : "set_config('plan_cache_mode', 'force_generic_plan', true)"
 
-const INDEX_PLANS = [
-  ...["enable_seqscan", "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin", "enable_sort", "jit"].map(
-    (name) => `set_config('${name}', 'off', true)`,
-  ),
-  KEEP_PLANS,
-].join(", ")
+const indexPlans = (isSharded: boolean): string =>
+  [
+    ...["enable_seqscan", "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin", "enable_sort", "jit"].map(
+      (name) => `set_config('${name}', 'off', true)`,
+    ),
+    keepingPlans(isSharded),
+  ].join(", ")
 
 /**
  * Until the transaction ends, its statements are planned by index. Plans are kept: one of a moment when the tables were small would
  * read all of them from then on, until their statistics are new.
  */
-export const planByIndex = (sql: SqlClient): Effect.Effect<void> => executed(sql`SELECT ${sql.literal(INDEX_PLANS)}`)
+export const planByIndex = (sql: SqlClient): Effect.Effect<void> =>
+  Effect.flatMap(hasCitus(sql), (isSharded) => executed(sql`SELECT ${sql.literal(indexPlans(isSharded))}`))
 
 /** {@link planByIndex} and {@link advisoryLock} in one statement. */
 export const planByIndexUnderLock = (sql: SqlClient, name: string): Effect.Effect<void> =>
-  executed(sql`SELECT ${sql.literal(INDEX_PLANS)}, pg_advisory_xact_lock(hashtextextended(${name}, 0))`)
+  Effect.flatMap(hasCitus(sql), (isSharded) =>
+    executed(sql`SELECT ${sql.literal(indexPlans(isSharded))}, pg_advisory_xact_lock(hashtextextended(${name}, 0))`),
+  )
 
 /** Whether a statement (`... RETURNING`) returned a row. */
 export const returnedRow = <R>(statement: Statement<R>): Effect.Effect<boolean, never, R> =>
@@ -132,12 +136,22 @@ export const mayHaveCommitted = (cause: Cause.Cause<never>): boolean =>
     return isBroken || sqlStateOf(reason).startsWith(SHUTDOWN_CLASS)
   })
 
+const citusByClient = new WeakMap<SqlClient, boolean>()
+
 /**
  * Whether the database has Citus, which distributes the tables by organization. A statement names one organization by a parameter, in
- * each of its subqueries too. Where that costs too much on one server, there is one form for each.
+ * each of its subqueries too. Where that costs too much on one server, there is one form for each. The database is asked once for
+ * each client.
  */
 export const hasCitus = (sql: SqlClient): Effect.Effect<boolean> =>
-  returnedRow(sql`SELECT 1 FROM pg_extension WHERE extname = 'citus'`)
+  Effect.suspend(() => {
+    const known = citusByClient.get(sql)
+    return known === undefined
+      ? Effect.tap(returnedRow(sql`SELECT 1 FROM pg_extension WHERE extname = 'citus'`), (found) =>
+          Effect.sync(() => citusByClient.set(sql, found)),
+        )
+      : Effect.succeed(known)
+  })
 
 /** Whether Citus distributes the table by organization. */
 export const isDistributed = (sql: SqlClient, table: string): Effect.Effect<boolean> =>

@@ -4,7 +4,7 @@
  */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
-import { KEEP_PLANS } from "../../../kernel/database/Statements.ts"
+import { hasCitus, keepingPlans } from "../../../kernel/database/Statements.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import type { Transaction } from "../../../kernel/database/Transactions.ts"
 
@@ -33,6 +33,7 @@ export class QueueTransactions extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* PgClient.PgClient
       const transactions = yield* Transactions
+      const kept = sql.literal(keepingPlans(yield* hasCitus(sql)))
 
       // Each part has a reason:
       // - Every delivery leaves a dead entry in the index of leases. An index scan marks it and skips it from then on; a bitmap
@@ -44,7 +45,7 @@ export class QueueTransactions extends Context.Service<
         Effect.orDie(sql`
           SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
             set_config('enable_sort', 'off', true), set_config('jit', 'off', true),
-            ${sql.literal(KEEP_PLANS)}
+            ${kept}
             ${joins === "any" ? sql`` : sql`, set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`}`)
       const plans = { any: planByIndex("any"), nested: planByIndex("nested") }
 
