@@ -1,17 +1,14 @@
 /** Databases for commands that run as separate processes. */
-import { PgClient } from "@effect/sql-pg"
 import { Effect, Redacted } from "effect"
 import type { Scope } from "effect"
 import { randomBytes } from "node:crypto"
 import { inject } from "vitest"
+import * as Cluster from "../support/Cluster.ts"
 import { databaseUrl } from "../support/databaseUrl.ts"
 
 /** Runs one statement on a database. */
 export const query = (url: Redacted.Redacted, statement: string) =>
-  Effect.flatMap(PgClient.PgClient, (sql) => sql.unsafe(statement)).pipe(
-    Effect.provide(PgClient.layer({ url, maxConnections: 1 })),
-    Effect.orDie,
-  )
+  Effect.orDie(Cluster.query(Redacted.value(url), statement))
 
 /** A database without tables, dropped when the scope closes. */
 export const emptyDatabase: Effect.Effect<Redacted.Redacted, never, Scope.Scope> = Effect.suspend(() => {

@@ -3,8 +3,8 @@
  * organization with an endpoint stores outbox rows, and each writer stores its answer under an idempotency key.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { PgClient } from "@effect/sql-pg"
-import { Effect, Fiber, Redacted, Schedule } from "effect"
+import { Effect, Fiber, Schedule } from "effect"
+import { query } from "../support/Cluster.ts"
 import { citusCluster, onCluster, whyNoCitus } from "../support/CitusCluster.ts"
 import type { CitusCluster } from "../support/CitusCluster.ts"
 import { databaseUrl } from "../support/databaseUrl.ts"
@@ -13,11 +13,6 @@ import { until } from "../support/until.ts"
 import { call, open, tenant } from "./support/Installation.ts"
 
 const WRITERS = 16
-
-const query = <Row extends object>(url: string, text: string) =>
-  Effect.flatMap(PgClient.PgClient, (sql) => sql.unsafe<Row>(text)).pipe(
-    Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 }), { local: true }),
-  )
 
 /** The transactions that are prepared on the workers, and neither committed nor rolled back. */
 const prepared = ({ workers }: CitusCluster, database: string) =>

@@ -3,14 +3,15 @@ import { PgClient } from "@effect/sql-pg"
 import { Effect, Redacted } from "effect"
 import { databaseUrl } from "./databaseUrl.ts"
 
-const run = (url: string, statement: string) =>
-  Effect.flatMap(PgClient.PgClient, (sql) => sql.unsafe(statement)).pipe(
+/** Runs one statement on a database. */
+export const query = <Row extends object>(url: string, statement: string) =>
+  Effect.flatMap(PgClient.PgClient, (sql) => sql.unsafe<Row>(statement)).pipe(
     Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 }), { local: true }),
   )
 
 /** Runs a statement on each of these servers, the coordinator first. */
 export const onEachServer = (serverUrls: ReadonlyArray<string>, statement: string) =>
-  Effect.forEach(serverUrls, (url) => run(url, statement), { discard: true })
+  Effect.forEach(serverUrls, (url) => query(url, statement), { discard: true })
 
 /** The servers of a cluster, the coordinator first: the workers are those that its database in `url` knows. */
 export const serversOf = (url: string) =>
@@ -32,12 +33,12 @@ export const serversOf = (url: string) =>
 /** Makes a new database of these servers a cluster of its own. */
 export const joinNodes = (serverUrls: ReadonlyArray<string>, database: string) =>
   Effect.gen(function* () {
-    for (const url of serverUrls) yield* run(databaseUrl(url, database), "CREATE EXTENSION IF NOT EXISTS citus")
+    for (const url of serverUrls) yield* query(databaseUrl(url, database), "CREATE EXTENSION IF NOT EXISTS citus")
     const [coordinator, ...workers] = serverUrls.map((url) => new URL(url))
     const onCoordinator = databaseUrl(serverUrls[0]!, database)
-    yield* run(onCoordinator, `SELECT citus_set_coordinator_host('${coordinator!.hostname}', ${coordinator!.port})`)
+    yield* query(onCoordinator, `SELECT citus_set_coordinator_host('${coordinator!.hostname}', ${coordinator!.port})`)
     for (const { hostname, port } of workers) {
-      yield* run(onCoordinator, `SELECT citus_add_node('${hostname}', ${port})`)
+      yield* query(onCoordinator, `SELECT citus_add_node('${hostname}', ${port})`)
     }
   })
 
