@@ -31,7 +31,7 @@ export const scales = {
   vast: { organizations: 100, customers: 1000, instances: 100, months: 10, eventsPerTotal: 100 },
   million: { organizations: 100, customers: 1000, instances: 100, months: 10, eventsPerTotal: 1 },
   small: { organizations: 10, customers: 100, instances: 10, months: 1, eventsPerTotal: 10 },
-  // Built anew in each run. Sixteen organizations, so that each worker has some.
+  // Each run builds it again. Sixteen organizations, so that each worker has some.
   citus: { organizations: 16, customers: 1000, instances: 100, months: 1, eventsPerTotal: 10 },
 } as const satisfies Record<string, Scale>
 

@@ -45,7 +45,7 @@ layer(testServices, { excludeTestServices: true })("an event that its shard has 
           )
           assert.strictEqual(yield* provider.publishDue, 1)
           assert.deepStrictEqual(yield* waiting, [event])
-          // Behind it, others are published.
+          // The events after it are published.
           yield* emitEvent(organizationId)
           assert.strictEqual(yield* deliverEverything, 1)
           assert.deepStrictEqual(yield* waiting, [event])
