@@ -1,11 +1,12 @@
 /** SQL statements for service accounts and credentials. */
 import { PgClient } from "@effect/sql-pg"
-import { Array as Arr, Context, Effect, Layer, Schema } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
 import type { ActorReference, Confinement } from "../../kernel/contract/Caller.ts"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { HotPath } from "../../kernel/database/Connections.ts"
 import { isRemoved } from "../../kernel/database/RemovedOrganizations.ts"
+import { inEachOrganization } from "../../kernel/database/DueOrganizations.ts"
 import { decoded, decodedOne, advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import { RotatableToken, StoredCredential } from "./Model.ts"
 import type { AccessToken, CredentialKind, ServiceAccount, TokenHashes } from "./Model.ts"
@@ -196,13 +197,15 @@ const make = Effect.gen(function* () {
           ORDER BY expires_at LIMIT ${count} FOR UPDATE SKIP LOCKED))
         RETURNING ${tokenColumns}, organization_id AS "organizationId", instance_slug AS "instanceSlug",
           owner_id AS "ownerId"`)
-      const owners = new Map<string, string>()
-      for (const [organizationId, tokens] of Object.entries(Arr.groupBy(expired, (row) => row.organizationId))) {
-        const accounts = yield* records<{ readonly id: string; readonly slug: string }>()(sql`
-          SELECT id, slug FROM service_accounts
-          WHERE organization_id = ${organizationId} AND id = ANY(${tokens.map(({ ownerId }) => ownerId)}::uuid[])`)
-        for (const { id, slug } of accounts) owners.set(id, slug)
-      }
+      const accounts = yield* inEachOrganization(
+        expired,
+        (row) => row.organizationId,
+        (organizationId, tokens) =>
+          records<{ readonly id: string; readonly slug: string }>()(sql`
+            SELECT id, slug FROM service_accounts
+            WHERE organization_id = ${organizationId} AND id = ANY(${tokens.map(({ ownerId }) => ownerId)}::uuid[])`),
+      )
+      const owners = new Map(accounts.map(({ id, slug }) => [id, slug]))
       return expired.map(({ ownerId, ...token }): ExpiredToken => ({
         ...token,
         serviceAccountSlug: owners.get(ownerId) ?? null,

@@ -4,6 +4,7 @@ import { Context, Effect, Layer } from "effect"
 import type { Fragment } from "effect/sql/Statement"
 import { isRemoved } from "../../kernel/database/RemovedOrganizations.ts"
 import type { StoredEvent } from "./log/EventText.ts"
+import { inEachOrganization } from "../../kernel/database/DueOrganizations.ts"
 import { column, executed, hasCitus, records } from "../../kernel/database/Statements.ts"
 
 /** Identifies an event of the outbox. */
@@ -72,13 +73,17 @@ const make = Effect.gen(function* () {
     const due = yield* records<LockedKey>()(sql`
       SELECT due.organization_id AS "organizationId", due.event_id AS "eventId", due.location::text AS "rowLocation"
       FROM ${dueRows(organizationIds, at, perOrganization)}`)
-    const found = new Map<string, Pick<OutboxEntry, "type" | "occurredAt">>()
-    for (const [organizationId, keys] of Map.groupBy(due, (key) => key.organizationId)) {
-      const events = yield* records<{ id: string; type: string; occurredAt: Date }>()(sql`
-        SELECT id, type, occurred_at AS "occurredAt" FROM events
-        WHERE organization_id = ${organizationId} AND id = ANY(${keys.map(({ eventId }) => eventId)}::uuid[])`)
-      for (const { id, ...event } of events) found.set(id, event)
-    }
+    const events = yield* inEachOrganization(
+      due,
+      (key) => key.organizationId,
+      (organizationId, own) =>
+        records<{ id: string; type: string; occurredAt: Date }>()(sql`
+          SELECT id, type, occurred_at AS "occurredAt" FROM events
+          WHERE organization_id = ${organizationId} AND id = ANY(${own.map(({ eventId }) => eventId)}::uuid[])`),
+    )
+    const found = new Map(
+      events.map(({ id, ...event }): [string, Pick<OutboxEntry, "type" | "occurredAt">] => [id, event]),
+    )
     const uncommitted = new Set(yield* findUncommitted(due.filter(({ eventId }) => !found.has(eventId))))
     if (uncommitted.size > 0) {
       const locations = [...uncommitted].map(({ rowLocation }) => rowLocation)
@@ -97,20 +102,19 @@ const make = Effect.gen(function* () {
       event.actor, event.data::text AS data, event.previous::text AS previous
     FROM ${from} WHERE ${condition}`
 
-  const findByShard = Effect.fnUntraced(function* (keys: ReadonlyArray<OutboxKey>) {
-    const found: Array<StoredEvent> = []
-    for (const [organizationId, of] of Map.groupBy(keys, (key) => key.organizationId)) {
-      const events = yield* records<StoredEvent>()(
-        contents(
-          sql`events event`,
-          sql`event.organization_id = ${organizationId} AND event.id = ANY(${of.map(({ eventId }) => eventId)}::uuid[])
+  const findByShard = (keys: ReadonlyArray<OutboxKey>) =>
+    inEachOrganization(
+      keys,
+      (key) => key.organizationId,
+      (organizationId, own) =>
+        records<StoredEvent>()(
+          contents(
+            sql`events event`,
+            sql`event.organization_id = ${organizationId} AND event.id = ANY(${own.map(({ eventId }) => eventId)}::uuid[])
             AND NOT ${sql.literal(isRemoved("event.organization_id"))}`,
+          ),
         ),
-      )
-      found.push(...events)
-    }
-    return found
-  })
+    )
 
   return {
     findUncommitted,

@@ -1,9 +1,9 @@
 /** SQL of the events about the end of a license: what is due, and what was emitted. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
-import type { Fragment } from "effect/sql/Statement"
 import { isRemoved } from "../../../kernel/database/RemovedOrganizations.ts"
-import { organizationsOf, processByOrganization } from "../../../kernel/database/DueOrganizations.ts"
+import { processDue } from "../../../kernel/database/DueOrganizations.ts"
+import type { DueRows } from "../../../kernel/database/DueOrganizations.ts"
 import { column, executed, hasCitus, records } from "../../../kernel/database/Statements.ts"
 
 /** An instance that may have a notice due. */
@@ -37,21 +37,6 @@ export interface EmittedNotice {
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const isSharded = yield* hasCitus(sql)
-
-  const otherLeads = (columns: string, scope: Fragment, leads: string, count: number) => sql`
-    SELECT ${sql.literal(columns)} FROM term_schedules
-    WHERE ${scope} due_at IS NOT NULL AND leads <> ${leads}
-    LIMIT ${count}`
-
-  const applyLeads = (scope: Fragment, leads: string, count: number) =>
-    Effect.map(
-      records()(sql`
-        UPDATE term_schedules SET due_at = 'epoch', leads = ${leads}
-        WHERE ${scope} (organization_id, instance_id) IN (
-          ${otherLeads("organization_id, instance_id", scope, leads, count)} FOR UPDATE SKIP LOCKED)
-        RETURNING 1`),
-      (rows) => rows.length,
-    )
 
   return {
     /** Up to `count` instances of all organizations that are due, longest first. Takes no locks. */
@@ -100,14 +85,21 @@ const make = Effect.gen(function* () {
         WHERE term_schedules.organization_id = ${organizationId} AND term_schedules.instance_id = next.instance_id`),
 
     /** Makes up to `count` instances due that were scheduled by other lead times. Returns how many. */
-    lookAgain: (leads: string, count: number) =>
-      isSharded
-        ? Effect.flatMap(organizationsOf(sql, otherLeads("organization_id", sql``, leads, count)), (organizations) =>
-            processByOrganization(organizations, count, (organizationId, rest) =>
-              applyLeads(sql`organization_id = ${organizationId} AND`, leads, rest),
-            ),
-          )
-        : applyLeads(sql``, leads, count),
+    lookAgain: (leads: string, count: number) => {
+      const due: DueRows = (select, scope, limit) => sql`
+        SELECT ${sql.literal(select)} FROM term_schedules
+        WHERE ${scope} due_at IS NOT NULL AND leads <> ${leads} LIMIT ${limit}`
+      return processDue({ sql, isSharded, due }, count, (rows) =>
+        Effect.map(
+          records()(sql`
+            UPDATE term_schedules SET due_at = 'epoch', leads = ${leads}
+            WHERE ${rows.scope} (organization_id, instance_id) IN (
+              ${due("organization_id, instance_id", rows.scope, rows.count)} FOR UPDATE SKIP LOCKED)
+            RETURNING 1`),
+          (found) => found.length,
+        ),
+      )
+    },
   }
 })
 

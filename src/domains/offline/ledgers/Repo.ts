@@ -1,9 +1,9 @@
 /** SQL of ledgers, and of the bundles that they name. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
-import type { Fragment } from "effect/sql/Statement"
 import type { Position } from "../../../kernel/contract/Page.ts"
-import { organizationsOf, processByOrganization } from "../../../kernel/database/DueOrganizations.ts"
+import { processDue } from "../../../kernel/database/DueOrganizations.ts"
+import type { DueRows, RowsInTurn } from "../../../kernel/database/DueOrganizations.ts"
 import { hasCitus, record, records } from "../../../kernel/database/Statements.ts"
 import type { OfflineLedger } from "./Model.ts"
 import type { LedgerPosition, NamedBundle } from "./Rules.ts"
@@ -44,17 +44,18 @@ const make = Effect.gen(function* () {
     ${organizationId}::uuid, ${instanceId}::uuid, ${source}::text, 0, ${start}::text, ${lastUpload(organizationId, instanceId, at)},
     ${at}::timestamptz, ${at}::timestamptz`
 
-  const expired = (columns: string, scope: Fragment, at: Date, count: number) => sql`
-    SELECT ${sql.literal(columns)} FROM offline_ledgers WHERE ${scope} until <= ${at} ORDER BY until LIMIT ${count}`
-  /** Of one organization, or of all. */
-  const deleteExpired = (organizationId: string | null, at: Date, count: number) => {
+  const expired =
+    (at: Date): DueRows =>
+    (select, scope, count) =>
+      sql`
+    SELECT ${sql.literal(select)} FROM offline_ledgers WHERE ${scope} until <= ${at} ORDER BY until LIMIT ${count}`
+  const deleteIn = ({ count, organizationId, scope }: RowsInTurn, at: Date) => {
     const ofSame = (row: string) =>
       organizationId === null ? sql.literal(`${row}.organization_id`) : sql`${organizationId}`
-    const scope = organizationId === null ? sql`` : sql`organization_id = ${organizationId} AND`
     return Effect.map(
       record<{ readonly due: number }>()(sql`
           WITH due AS MATERIALIZED (
-            ${expired("organization_id, instance_id, source", scope, at, count)} FOR UPDATE SKIP LOCKED
+            ${expired(at)("organization_id, instance_id, source", scope, count)} FOR UPDATE SKIP LOCKED
           ), newest AS MATERIALIZED (
             SELECT due.*, (SELECT max(usage_until) FROM offline_bundles bundle
               WHERE bundle.organization_id = ${ofSame("due")} AND bundle.instance_id = due.instance_id) AS until
@@ -134,13 +135,7 @@ const make = Effect.gen(function* () {
      * stays as long as that. Returns how many were due.
      */
     deleteExpired: (at: Date, count: number) =>
-      isSharded
-        ? Effect.flatMap(organizationsOf(sql, expired("organization_id", sql``, at, count)), (organizations) =>
-            processByOrganization(organizations, count, (organizationId, rest) =>
-              deleteExpired(organizationId, at, rest),
-            ),
-          )
-        : deleteExpired(null, at, count),
+      processDue({ sql, isSharded, due: expired(at) }, count, (rows) => deleteIn(rows, at)),
   }
 })
 

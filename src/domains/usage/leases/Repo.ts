@@ -1,10 +1,9 @@
 /** SQL of leases, and of the seats that lock them. What is held is also read with checks (`TermsSql.ts`). */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
-import type { Fragment } from "effect/sql/Statement"
 import { idBefore } from "../../../kernel/contract/Page.ts"
 import type { Position } from "../../../kernel/contract/Page.ts"
-import { organizationsOf, processByOrganization } from "../../../kernel/database/DueOrganizations.ts"
+import { deletionOf } from "../../../kernel/database/ExpiredRows.ts"
 import { executed, hasCitus, record, records, returnedRow } from "../../../kernel/database/Statements.ts"
 import type { Meter } from "../ledger/Model.ts"
 import type { Lease } from "./Model.ts"
@@ -26,18 +25,7 @@ export interface LeaseRow extends Omit<Lease, "instance" | "entitlement"> {
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  const isSharded = yield* hasCitus(sql)
-  const ended = (what: string, scope: Fragment, at: Date, limit: number) => sql`
-    SELECT ${sql.literal(what)} FROM usage_leases WHERE ${scope} sweep_after <= ${at} AND expires_at <= ${at}
-    ORDER BY sweep_after LIMIT ${limit}`
-  const deleteEnded = (scope: Fragment, at: Date, limit: number) =>
-    Effect.map(
-      records()(sql`
-        DELETE FROM usage_leases
-        WHERE ${scope} ctid = ANY(ARRAY(${ended("ctid", scope, at, limit)} FOR UPDATE SKIP LOCKED))
-        RETURNING 1`),
-      (rows) => rows.length,
-    )
+  const deleteDue = deletionOf(sql, yield* hasCitus(sql), "usage_leases")
   const columns =
     sql.literal(`lease.id, lease.holder, lease.acquired_at AS "acquiredAt", lease.renewed_at AS "renewedAt",
     lease.expires_at AS "expiresAt", lease.metadata`)
@@ -119,13 +107,7 @@ const make = Effect.gen(function* () {
 
     /** Deletes up to `limit` leases of all organizations that ended on an earlier day. Returns how many. */
     deleteEnded: (at: Date, limit: number) =>
-      isSharded
-        ? Effect.flatMap(organizationsOf(sql, ended("organization_id", sql``, at, limit)), (organizations) =>
-            processByOrganization(organizations, limit, (organizationId, rest) =>
-              deleteEnded(sql`organization_id = ${organizationId} AND`, at, rest),
-            ),
-          )
-        : deleteEnded(sql``, at, limit),
+      deleteDue(sql`sweep_after <= ${at} AND expires_at <= ${at}`, "sweep_after", limit),
   }
 })
 

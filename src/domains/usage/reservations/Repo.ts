@@ -4,10 +4,9 @@
  */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
-import type { Fragment } from "effect/sql/Statement"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
-import { organizationsOf, processByOrganization } from "../../../kernel/database/DueOrganizations.ts"
-import { hasCitus, record, records, returnedRow } from "../../../kernel/database/Statements.ts"
+import { deletionOf } from "../../../kernel/database/ExpiredRows.ts"
+import { hasCitus, record, returnedRow } from "../../../kernel/database/Statements.ts"
 import type { TotalKey } from "../ledger/Account.ts"
 import { MAX_LIFETIME_SECONDS } from "./Model.ts"
 import type { StoredReservation } from "./Model.ts"
@@ -22,18 +21,7 @@ export interface ReservationEnd {
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  const isSharded = yield* hasCitus(sql)
-  const createdBefore = (what: string, scope: Fragment, before: Date, limit: number) => sql`
-    SELECT ${sql.literal(what)} FROM usage_reservations WHERE ${scope} created_at < ${before}
-    ORDER BY created_at LIMIT ${limit}`
-  const deleteCreatedBefore = (scope: Fragment, before: Date, limit: number) =>
-    Effect.map(
-      records()(sql`
-        DELETE FROM usage_reservations
-        WHERE ${scope} ctid = ANY(ARRAY(${createdBefore("ctid", scope, before, limit)} FOR UPDATE SKIP LOCKED))
-        RETURNING id`),
-      (rows) => rows.length,
-    )
+  const deleteDue = deletionOf(sql, yield* hasCitus(sql), "usage_reservations")
   const ending = (organizationId: string, id: string, { actor, at, committedQuantity, state }: ReservationEnd) => sql`
     UPDATE usage_reservations SET state = ${state}, committed_quantity = ${committedQuantity}::text::numeric,
       ended_at = ${at}, ended_by = ${sql.json(actor)}
@@ -80,15 +68,7 @@ const make = Effect.gen(function* () {
      */
     deleteFinished: (before: Date, limit: number) => {
       const created = new Date(before.getTime() - MAX_LIFETIME_SECONDS * 1000)
-      return isSharded
-        ? Effect.flatMap(
-            organizationsOf(sql, createdBefore("organization_id", sql``, created, limit)),
-            (organizations) =>
-              processByOrganization(organizations, limit, (organizationId, rest) =>
-                deleteCreatedBefore(sql`organization_id = ${organizationId} AND`, created, rest),
-              ),
-          )
-        : deleteCreatedBefore(sql``, created, limit)
+      return deleteDue(sql`created_at < ${created}`, "created_at", limit)
     },
   }
 })

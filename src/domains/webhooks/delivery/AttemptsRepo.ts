@@ -4,6 +4,7 @@ import { Context, Effect, Layer } from "effect"
 import type { Fragment } from "effect/sql/Statement"
 import { AttemptEnds } from "../../../kernel/database/Connections.ts"
 import { isRemoved } from "../../../kernel/database/RemovedOrganizations.ts"
+import { inEachOrganization } from "../../../kernel/database/DueOrganizations.ts"
 import { column, executed, hasCitus, records } from "../../../kernel/database/Statements.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { endpointName, TEST_EVENT } from "../Model.ts"
@@ -134,12 +135,10 @@ const make = Effect.gen(function* () {
       ) event ON true`)
 
   const findInShards = (rows: ReadonlyArray<ClaimedRow>, at: Date) =>
-    Effect.map(
-      Effect.forEach(
-        Map.groupBy(rows, ({ organizationId }) => organizationId),
-        ([organizationId, claimed]) => findSubjects(claimed, at, sql`${organizationId}::uuid`),
-      ),
-      (found) => found.flat(),
+    inEachOrganization(
+      rows,
+      ({ organizationId }) => organizationId,
+      (organizationId, claimed) => findSubjects(claimed, at, sql`${organizationId}::uuid`),
     )
 
   /**

@@ -2,9 +2,10 @@
  * SQL that reads meters and totals without a lock, and stores what was posted to totals that have not changed since.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Array as Arr, Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import type { Fragment } from "effect/sql/Statement"
 import { Commits } from "../../../../kernel/database/Connections.ts"
+import { inEachOrganization } from "../../../../kernel/database/DueOrganizations.ts"
 import { hasCitus, records } from "../../../../kernel/database/Statements.ts"
 import { storedDecimal } from "../../../../kernel/values/Decimal.ts"
 import { isBefore } from "../../../../kernel/values/Timestamp.ts"
@@ -40,9 +41,6 @@ const snapshotOf = (row: SnapshotRow, at: Date): MeterSnapshot => {
   const decidedAt = row.decidedAt !== null && isBefore(at, row.decidedAt) ? row.decidedAt : at
   return { meter, total: { ...totalRowOf(row), held: storedDecimal(row.held), decidedAt } }
 }
-
-const byOrganization = <Row extends { readonly organizationId: string }>(rows: ReadonlyArray<Row>) =>
-  Map.groupBy(rows, ({ organizationId }) => organizationId)
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -125,11 +123,10 @@ const make = Effect.gen(function* () {
     read: (named: ReadonlyArray<OrganizationMeterName>, at: Date): Effect.Effect<ReadonlyArray<MeterSnapshot>> =>
       Effect.map(
         isSharded
-          ? Effect.map(
-              Effect.forEach(byOrganization(named), ([organizationId, own]) =>
-                snapshots(own, at, ofOne(sql`${organizationId}`)),
-              ),
-              Arr.flatten,
+          ? inEachOrganization(
+              named,
+              ({ organizationId }) => organizationId,
+              (organizationId, own) => snapshots(own, at, ofOne(sql`${organizationId}`)),
             )
           : snapshots(named, at, ofEach),
         (rows) => rows.map((row) => snapshotOf(row, at)),
@@ -143,20 +140,10 @@ const make = Effect.gen(function* () {
     store: (accounts: ReadonlyArray<Account>, at: Date): Effect.Effect<ReadonlySet<string>> =>
       Effect.map(
         isSharded
-          ? Effect.map(
-              Effect.forEach(
-                byOrganization(accounts.map((account) => ({ organizationId: account.meter.organizationId, account }))),
-                ([organizationId, own]) =>
-                  stored(
-                    storeWithin(
-                      sql,
-                      organizationId,
-                      own.map(({ account }) => account),
-                      at,
-                    ),
-                  ),
-              ),
-              Arr.flatten,
+          ? inEachOrganization(
+              accounts,
+              ({ meter }) => meter.organizationId,
+              (organizationId, own) => stored(storeWithin(sql, organizationId, own, at)),
             )
           : stored(storeAcross(sql, accounts, at)),
         (rows) => new Set(rows.map(({ organizationId }) => organizationId)),
