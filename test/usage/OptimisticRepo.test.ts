@@ -5,14 +5,22 @@ import { accountName, post } from "../../src/domains/usage/ledger/Account.ts"
 import type { Accounts } from "../../src/domains/usage/ledger/Account.ts"
 import { accountsOfSnapshot } from "../../src/domains/usage/ledger/optimistic/OptimisticLedger.ts"
 import { commits } from "../../src/infra/database/DedicatedConnections.ts"
-import { mayHaveCommitted } from "../../src/kernel/database/Statements.ts"
+import { hasCitus, mayHaveCommitted } from "../../src/kernel/database/Statements.ts"
+import type { Fragment } from "effect/sql/Statement"
 import { OptimisticRepo } from "../../src/domains/usage/ledger/optimistic/OptimisticRepo.ts"
+import { storeAcross, storeWithin } from "../../src/domains/usage/ledger/optimistic/StoreSql.ts"
 import { databaseProxy } from "../support/cable.ts"
 import { TestDatabase, testSql } from "../support/TestDatabase.ts"
 import { TestService } from "../support/TestService.ts"
 import { openMeteredShop } from "./MeteredShop.ts"
 
 const quantity = (value: number) => BigDecimal.fromNumberUnsafe(value)
+
+/** Ways to find and join rows that a test takes from PostgreSQL, so that it plans a statement differently. */
+const methods = ["nestloop", "hashjoin", "mergejoin", "material", "seqscan", "indexscan", "bitmapscan"]
+const subsetsOfMethods = Array.from({ length: 2 ** methods.length }, (_, bits) =>
+  methods.filter((_method, index) => (bits & (1 << index)) !== 0),
+)
 
 /** Snapshots of two used totals of an instance. */
 const seeTwo = Effect.gen(function* () {
@@ -157,6 +165,36 @@ layer(services, { excludeTestServices: true })("totals that were read without a 
       })
       assert.strictEqual(stored.filter(({ size }) => size > 0).length, 1)
       assert.deepStrictEqual(yield* used, [6, 6])
+    }),
+  )
+
+  it.effect("are stored whatever the plan of the statement, which may run a subquery again for each total", () =>
+    Effect.gen(function* () {
+      const { at, organizationId, postings } = yield* seeTwo
+      const sql = yield* PgClient.PgClient
+      const isSharded = yield* hasCitus(sql)
+      const storedWith = (statement: Fragment, disabled: ReadonlyArray<string>) =>
+        Effect.gen(function* () {
+          if (isSharded) yield* sql`SET LOCAL citus.propagate_set_commands = 'local'`
+          yield* Effect.forEach(disabled, (method) => sql.unsafe(`SET LOCAL enable_${method} = off`))
+          yield* sql`${statement}`
+          const rows = yield* sql<{ value: number; events: number }>`
+            SELECT t.value::int, (SELECT count(*)::int FROM usage_events
+              WHERE organization_id = ${organizationId} AND entitlement_id = t.entitlement_id) AS events
+            FROM usage_totals t WHERE t.organization_id = ${organizationId} ORDER BY t.entitlement_id`
+          // The next plan finds the same totals.
+          return yield* Effect.fail(rows)
+        }).pipe(sql.withTransaction, Effect.flip)
+      const statements = [
+        storeWithin(sql, organizationId, postings, at),
+        ...(isSharded ? [] : [storeAcross(sql, postings, at)]),
+      ]
+      for (const statement of statements) {
+        for (const disabled of subsetsOfMethods) {
+          const both = { value: 6, events: 2 }
+          assert.deepStrictEqual(yield* storedWith(statement, disabled), [both, both], `without ${disabled.join(", ")}`)
+        }
+      }
     }),
   )
 })
