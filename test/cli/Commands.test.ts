@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { knownMigrations } from "../../src/cli/Schema.ts"
+import { nameCitus } from "../support/Cluster.ts"
 import { request } from "../support/http.ts"
 import { randomCredential, settings, start, temporaryDirectory } from "../support/ServiceProcess.ts"
 import { emptyDatabase, query } from "./database.ts"
@@ -45,12 +46,7 @@ describe("the operator's commands", { timeout: 120_000 }, () => {
     () =>
       Effect.gen(function* () {
         const url = yield* emptyDatabase
-        // The extension is named as installed: what it consists of does not matter to the service.
-        yield* query(
-          url,
-          `INSERT INTO pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
-         SELECT 99999, 'citus', oid, 'public'::regnamespace, false, '12.1-1' FROM pg_roles WHERE rolname = current_user`,
-        )
+        yield* query(url, nameCitus("12.1-1"))
         const isRefused = Effect.fnUntraced(function* (expected: string, env: Record<string, string> = {}) {
           for (const command of ["serve", "migrate", "doctor"]) {
             const { code, output } = yield* keyshelf([command], { ...onDatabase(url), ...env })

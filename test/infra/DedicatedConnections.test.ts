@@ -5,8 +5,10 @@ import { randomBytes } from "node:crypto"
 import { AttemptEnds, Commits, HotPath } from "../../src/kernel/database/Connections.ts"
 import { attemptEnds, commits, hotPath } from "../../src/infra/database/DedicatedConnections.ts"
 import { releaseResults } from "../../src/infra/database/Upkeep.ts"
+import { hasCitus } from "../../src/kernel/database/Statements.ts"
 import { Transaction } from "../../src/kernel/database/Transactions.ts"
 import { collectGarbage } from "../../src/app/StartupGc.ts"
+import { nameCitus } from "../support/Cluster.ts"
 import { TestDatabase, testSql } from "../support/TestDatabase.ts"
 
 const CONCURRENCY = 5
@@ -66,6 +68,18 @@ const whileWaiting = Effect.fnUntraced(function* (
   yield* Fiber.joinAll([holder, waiter])
 })
 
+/** Returns a function that counts the connections which this many statements use at a time. */
+const connectionsOf = (ask: Ask) => (statements: number) =>
+  Effect.map(
+    Effect.all(
+      Array.from({ length: statements }, () =>
+        ask((client) => client<{ pid: number }>`SELECT pg_backend_pid() AS pid, pg_sleep(0.05)`),
+      ),
+      { concurrency: "unbounded" },
+    ),
+    (responses) => new Set(responses.map(([response]) => response?.pid)).size,
+  )
+
 describe("a shared connection that is never idle", () => {
   it.live("releases the results of its statements", () =>
     Effect.gen(function* () {
@@ -90,6 +104,20 @@ describe("the connection of frequent requests", () => {
         ([response]) => assert.strictEqual(response?.answer, 42),
       )
       yield* whileWaiting(sql, { blocked: (statement) => statement(sql), free: ask }, answered)
+    }).pipe(Effect.scoped, Effect.provide(testSql)),
+  )
+
+  it.live("is one; on Citus they are several, because each statement waits for a worker", () =>
+    Effect.gen(function* () {
+      const sql = yield* PgClient.PgClient
+      const onCitus = yield* hasCitus(sql)
+      const { ask } = yield* hotPathOf(sql)
+      assert.strictEqual(yield* connectionsOf(ask)(3), onCitus ? 3 : 1)
+      if (onCitus) return
+      yield* sql.unsafe(nameCitus("13.2-1"))
+      const services = yield* Layer.build(Layer.fresh(PgClient.layer(sql.config)))
+      const sharded = yield* hotPathOf(Context.get(services, PgClient.PgClient))
+      assert.strictEqual(yield* connectionsOf(sharded.ask)(3), 3)
     }).pipe(Effect.scoped, Effect.provide(testSql)),
   )
 
@@ -153,15 +181,7 @@ describe("the connections of single-statement changes", () => {
     Effect.gen(function* () {
       const sql = yield* PgClient.PgClient
       const { ask } = yield* commitsOf(sql)
-      const backend = ask((client) => client<{ pid: number }>`SELECT pg_backend_pid() AS pid, pg_sleep(0.05)`)
-      const connectionsFor = (count: number) =>
-        Effect.map(
-          Effect.all(
-            Array.from({ length: count }, () => backend),
-            { concurrency: "unbounded" },
-          ),
-          (responses) => new Set(responses.map(([response]) => response?.pid)).size,
-        )
+      const connectionsFor = connectionsOf(ask)
       assert.strictEqual(yield* connectionsFor(1), 1)
       assert.strictEqual(yield* connectionsFor(3), 3)
       const { maxConnections }: PgClient.PgPoolConfig = sql.config

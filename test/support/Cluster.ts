@@ -9,6 +9,11 @@ export const query = <Row extends object>(url: string, statement: string) =>
     Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 }), { local: true }),
   )
 
+/** Names Citus as installed in a database of a server without it. What the extension consists of does not matter to the service. */
+export const nameCitus = (version: string) =>
+  `INSERT INTO pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
+   SELECT 99999, 'citus', oid, 'public'::regnamespace, false, '${version}' FROM pg_roles WHERE rolname = current_user`
+
 /** Runs a statement on each of these servers, the coordinator first. */
 export const onEachServer = (serverUrls: ReadonlyArray<string>, statement: string) =>
   Effect.forEach(serverUrls, (url) => query(url, statement), { discard: true })

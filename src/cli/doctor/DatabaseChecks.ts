@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { maxConnections } from "../../infra/database/DedicatedConnections.ts"
 import { Settings } from "../../infra/Settings.ts"
 import { DAY_MS } from "../../kernel/values/Timestamp.ts"
+import { hasCitus } from "../../kernel/database/Statements.ts"
 import * as Schema from "../Schema.ts"
 import { failed, ok, warning } from "./Report.ts"
 import type { Check, Finding } from "./Report.ts"
@@ -32,7 +33,7 @@ export const server: Check<SqlClient.SqlClient | Settings> = Effect.gen(function
       (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')::int AS used`
   if (row === undefined) return []
   const free = row.max - row.reserved - row.used
-  const wanted = maxConnections(databasePoolSize)
+  const wanted = maxConnections(databasePoolSize, yield* hasCitus(sql))
   const figures = `${row.used} of ${row.max} connections in use, this process opens up to ${wanted}`
   return [
     ok("database", `PostgreSQL ${row.version} responds`),

@@ -4,7 +4,7 @@ import { Context, Effect, Layer } from "effect"
 import { AttemptEnds, Commits, HotPath } from "../../kernel/database/Connections.ts"
 import { makeFairQueue } from "../../kernel/concurrency/FairQueue.ts"
 import type { Ask } from "../../kernel/database/Connections.ts"
-import { isNotConnected, isReadOnly } from "../../kernel/database/Statements.ts"
+import { hasCitus, isNotConnected, isReadOnly } from "../../kernel/database/Statements.ts"
 import { Transaction } from "../../kernel/database/Transactions.ts"
 import { ReadOnlyConnections } from "./ReadOnlyConnections.ts"
 import { keepUp } from "./Upkeep.ts"
@@ -61,14 +61,22 @@ const MAX_IN_FLIGHT = 256
 // The number of concurrent commits. Where a disk write takes a millisecond, half as many give half the throughput.
 const COMMIT_CONNECTIONS = 8
 
+// Citus plans each statement again and waits for a worker: on one connection all checks of a process would wait for each other.
+const HOT_PATH_CONNECTIONS_ON_CITUS = 8
+
 // Statements of an organization at a time: two for each connection, of which one is on its way.
 const MAX_COMMITS = 2 * COMMIT_CONNECTIONS
 
-// `HotPath`, `AttemptEnds`, and the connection that runs LISTEN (`infra/database/ListenNotify.ts`).
-const SINGLE_CONNECTIONS = 3
+// `AttemptEnds`, and the connection that runs LISTEN (`infra/database/ListenNotify.ts`).
+const SINGLE_CONNECTIONS = 2
 
-/** {@link HotPath} on one connection. */
-export const hotPath = Layer.effect(HotPath, dedicated(1))
+const hotPathConnections = (isSharded: boolean): number => (isSharded ? HOT_PATH_CONNECTIONS_ON_CITUS : 1)
+
+/** {@link HotPath} on one connection, on Citus on several. */
+export const hotPath = Layer.effect(
+  HotPath,
+  Effect.flatMap(Effect.flatMap(PgClient.PgClient, hasCitus), (isSharded) => dedicated(hotPathConnections(isSharded))),
+)
 
 /** {@link Commits} on several connections. */
 export const commits = Layer.effect(
@@ -94,5 +102,8 @@ export const attemptEnds = Layer.effect(AttemptEnds, dedicated(1))
 export const layer = Layer.mergeAll(hotPath, commits, attemptEnds)
 
 /** The maximum number of connections that a process with this pool size opens. */
-export const maxConnections = (poolSize: number): number =>
-  poolSize + Math.min(COMMIT_CONNECTIONS, poolSize) + SINGLE_CONNECTIONS
+export const maxConnections = (poolSize: number, isSharded: boolean): number =>
+  poolSize +
+  Math.min(COMMIT_CONNECTIONS, poolSize) +
+  Math.min(hotPathConnections(isSharded), poolSize) +
+  SINGLE_CONNECTIONS
