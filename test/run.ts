@@ -127,6 +127,16 @@ const withOwnModules = [
   "test/usage/Leases.test.ts",
   "test/usage/Reservations.test.ts",
 ]
+// What runs once elsewhere, and once more on Citus: the whole interface, processes that are killed, and the demo.
+const onceMoreOnCitus = [
+  "test/client/",
+  "test/connectors/",
+  "test/contract/",
+  "test/http/",
+  "test/offline-bundles/Example.test.ts",
+  "test/journeys/DemoProcess.test.ts",
+  "Kills.test.ts",
+]
 const globsOf = (folders: ReadonlyArray<string>, files: ReadonlyArray<string> = []) => [
   ...folders.map((folder) => `${folder}/**`),
   ...files.map((file) => (file.startsWith("test/") ? `${file}*` : `**/*${file}`)),
@@ -162,7 +172,13 @@ if (cluster === undefined) {
   console.log("\n=== TEST_CITUS_URL is not set: nothing was tested on Citus but what starts a cluster of its own")
 } else {
   run("Tests on Citus", shared, { ...SHARED, TEST_CITUS_URL: cluster })
-  run("Tests with their own modules on Citus", twoAtATime([], ...withOwnModules), { TEST_CITUS_URL: cluster })
+  run(
+    "Tests with their own modules, and tests that run once, on Citus",
+    twoAtATime([], ...withOwnModules, ...onceMoreOnCitus),
+    {
+      TEST_CITUS_URL: cluster,
+    },
+  )
   run("Requests that may ask one shard only", [script("vitest"), "run", "test/contract/OneShard.test.ts"], {
     TEST_CITUS_URL: cluster,
     TEST_CITUS_ONE_SHARD: "1",

@@ -5,25 +5,13 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { MoveRepo } from "../../src/domains/maintenance/moving/MoveRepo.ts"
 import { hasCitus } from "../../src/kernel/database/Statements.ts"
 import { shell } from "../cli/shell.ts"
-import { endpoints } from "../contract/endpoints.ts"
-import { scenarioOf } from "../contract/scenarios.ts"
 import { allowInventedEvents } from "../support/eventSchemas.ts"
 import { TestService } from "../support/TestService.ts"
+import { questions } from "./answers.ts"
 import { countsOf, crowdedOrganization, tables } from "./crowded.ts"
 import { KEY, linesIn, moving, write } from "./installations.ts"
 
 allowInventedEvents()
-
-/** What the answers of two installations may differ in. */
-const comparable = (body: unknown): unknown =>
-  JSON.parse(
-    JSON.stringify(body ?? null, (name, value: unknown) =>
-      name === "lastUsedAt" || name === "errorId" ? null : value,
-    ),
-  )
-
-/** Endpoints whose answer is new each time, or is about the installation. */
-const NOT_COMPARED = ["connectorRegistry.list", "connectorRegistry.get"]
 
 layer(TestService.layer, { excludeTestServices: true })("keyshelf organization", (it) => {
   it.effect(
@@ -36,52 +24,7 @@ layer(TestService.layer, { excludeTestServices: true })("keyshelf organization",
         const { fixture, organizationId, slug, token } = organization
         // Positions and hashes are assigned before the requests stop.
         yield* source.core("GET", "/events/checkpoint", { token })
-        const pages = [
-          "/customers?limit=3",
-          "/events?limit=5",
-          `/instances/${fixture.instance}/entitlements/api-calls/usage/events?limit=2`,
-        ]
-        const cursors = yield* Effect.forEach(pages, (path) =>
-          Effect.map(
-            source.core("GET", path, { token }),
-            ({ body }) => `${path}&cursor=${encodeURIComponent(body.nextCursor)}`,
-          ),
-        )
-        const reads = endpoints.filter(
-          ({ id, method, path, api }) =>
-            method === "GET" && (api !== "platform" || path.includes(":orgId")) && !NOT_COMPARED.includes(id),
-        )
-        assert.isAbove(reads.length, 60)
-        const answersOf = (service: TestService["Service"]) =>
-          Effect.forEach(
-            [
-              ...reads.map((endpoint) => ({
-                name: endpoint.id,
-                api: endpoint.api,
-                method: "GET",
-                ...scenarioOf(endpoint, fixture),
-                body: undefined,
-              })),
-              ...cursors.map((path) => ({ name: path, api: "core", method: "GET", path, body: undefined })),
-              {
-                name: "check",
-                api: "core",
-                method: "POST",
-                path: `/instances/${fixture.instance}/check`,
-                body: { checks: [{ entitlement: "api-calls" }, { entitlement: "users" }] },
-              },
-            ],
-            Effect.fnUntraced(function* ({ api, body, method, name, path }) {
-              const isPlatform = api === "platform"
-              const answer = yield* (isPlatform ? service.platform : service.core)(method, path, {
-                token: isPlatform ? service.operator : token,
-                ...(body === undefined ? {} : { body }),
-              })
-              const { at: _, ...rest } =
-                name === "check" ? answer.body : { at: undefined, body: comparable(answer.body) }
-              return [name, answer.status, rest, answer.body === undefined ? answer.text : ""] as const
-            }),
-          )
+        const answersOf = yield* questions(source, organization)
         const before = yield* answersOf(source)
         assert.deepStrictEqual(
           before.filter(([, status]) => status >= 300),
