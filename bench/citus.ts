@@ -9,7 +9,7 @@ import { citusCluster, plainServer, whyNoCitus } from "../test/support/CitusClus
 import { burstAt, inRounds } from "./burst.ts"
 import type { Aim, Load } from "./burst.ts"
 import { measure as measureDispatch } from "./dispatch.ts"
-import { citusOperations } from "./plan.ts"
+import { citusOperations, DISPATCH_ON_CITUS } from "./plan.ts"
 import * as report from "./report.ts"
 import { fill, prepare, scales, startKeyshelf } from "./world.ts"
 
@@ -55,7 +55,12 @@ const measured = async (plain: string, coordinator: string, { only, rounds, seco
   if (DISPATCH.includes(only)) {
     const bursts = await measureDispatch({ services: aims, rounds, jobs: 500 * seconds })
     results.set(DISPATCH, bursts)
-    const operation = { name: DISPATCH, connections: 0, ways: {}, targets: [{ of: "citus", to: "plain" }] }
+    const operation = {
+      name: DISPATCH,
+      connections: 0,
+      ways: {},
+      targets: [{ of: "citus", to: "plain", must: DISPATCH_ON_CITUS }],
+    }
     console.log(`${report.section(operation, bursts)}\n`)
   }
   await Promise.all(Object.values(aims).map(({ site }) => site.stop()))

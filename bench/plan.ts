@@ -220,20 +220,31 @@ export const operations: ReadonlyArray<Operation> = [
   nodes("create", "component"),
 ]
 
-/** Compares a plain server with a Citus cluster. No target: a cluster on one machine cannot win. */
-const onCitus = (name: string, load: string, connections = 32, organizations?: 1): Operation => ({
+/**
+ * Compares a plain server with a Citus cluster on the same machine, which cannot win. The targets are about two thirds of what was
+ * found: below them, a statement asks more than it did.
+ */
+const onCitus = (
+  name: string,
+  load: string,
+  must: number,
+  { connections = 32, organizations }: { readonly connections?: number; readonly organizations?: 1 } = {},
+): Operation => ({
   name,
   connections,
   ways: { plain: { by: "plain", load, organizations }, citus: { by: "citus", load, organizations } },
-  targets: [{ of: "citus", to: "plain" }],
+  targets: [{ of: "citus", to: "plain", must }],
 })
+
+/** The target of the dispatch of webhooks on Citus. */
+export const DISPATCH_ON_CITUS = 0.1
 
 /** The operations of `--citus`. */
 export const citusOperations: ReadonlyArray<Operation> = [
-  onCitus("check", "check1"),
-  onCitus("consume, one hot counter", "consumeHot", 32, 1),
-  onCitus("consume, spread", "consumeSpread"),
-  onCitus("usage report", "report"),
-  onCitus("create", "component"),
-  onCitus("usage events, batches of 500", "usageEvents", 4),
+  onCitus("check", "check1", 0.05),
+  onCitus("consume, one hot counter", "consumeHot", 0.14, { organizations: 1 }),
+  onCitus("consume, spread", "consumeSpread", 0.045),
+  onCitus("usage report", "report", 0.04),
+  onCitus("create", "component", 0.045),
+  onCitus("usage events, batches of 500", "usageEvents", 0.5, { connections: 4 }),
 ]
