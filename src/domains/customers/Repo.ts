@@ -13,7 +13,7 @@ import type { Customer, CustomerFilters } from "./Model.ts"
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  const { ask } = yield* HotPath
+  const { askFor } = yield* HotPath
   const pageOf = pageIds(sql, "newest")
   const columns = (organizationId: string) => sql`id, name, slug, domain, external_customer_id AS "externalCustomerId",
     ${integrationsOf(sql, "customers", organizationId)} AS integrations, created_at AS "createdAt", updated_at AS "updatedAt",
@@ -41,7 +41,7 @@ const make = Effect.gen(function* () {
 
     findBySlug: (organizationId: string, slug: string) =>
       record<Customer>()(
-        ask(
+        askFor(organizationId)(
           (client) =>
             client`SELECT ${columns(organizationId)} FROM customers WHERE organization_id = ${organizationId} AND slug = ${slug}`,
         ),

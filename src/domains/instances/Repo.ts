@@ -12,7 +12,7 @@ import type { Instance, InstanceFilters, OfflineSequence } from "./Model.ts"
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  const { ask } = yield* HotPath
+  const { askFor } = yield* HotPath
   const slugOf = (table: "customers" | "licenses", column: string, organizationId: string) => sql`(
     SELECT named.slug FROM ${sql(table)} named
     WHERE named.organization_id = ${organizationId} AND named.id = instances.${sql(column)})`
@@ -46,7 +46,7 @@ const make = Effect.gen(function* () {
 
     findBySlug: (organizationId: string, slug: string) =>
       record<Instance>()(
-        ask(
+        askFor(organizationId)(
           (client) =>
             client`SELECT ${columns(organizationId)} FROM instances WHERE organization_id = ${organizationId} AND slug = ${slug}`,
         ),

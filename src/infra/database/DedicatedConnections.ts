@@ -3,6 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { AttemptEnds, Commits, HotPath } from "../../kernel/database/Connections.ts"
 import { makeFairQueue } from "../../kernel/concurrency/FairQueue.ts"
+import type { FairQueueBounds } from "../../kernel/concurrency/FairQueue.ts"
 import type { Ask } from "../../kernel/database/Connections.ts"
 import { hasCitus, isNotConnected, isReadOnly } from "../../kernel/database/Statements.ts"
 import { Transaction } from "../../kernel/database/Transactions.ts"
@@ -52,7 +53,7 @@ const dedicated = Effect.fnUntraced(function* (connections: number) {
         () => Effect.sync(() => void connection.inFlight--),
       )
     })
-  return { ask }
+  return { ask, connections: all.length }
 })
 
 // A connection runs its statements one by one. Only with a distant database are this many in flight.
@@ -61,37 +62,54 @@ const MAX_IN_FLIGHT = 256
 // The number of concurrent commits. Where a disk write takes a millisecond, half as many give half the throughput.
 const COMMIT_CONNECTIONS = 8
 
+// Statements of an organization at a time: two for each connection, of which one is on its way.
+const MAX_COMMITS = 2 * COMMIT_CONNECTIONS
+
 // Citus plans each statement again and waits for a worker: on one connection all checks of a process would wait for each other.
 const HOT_PATH_CONNECTIONS_ON_CITUS = 8
 
-// Statements of an organization at a time: two for each connection, of which one is on its way.
-const MAX_COMMITS = 2 * COMMIT_CONNECTIONS
+const hotPathConnections = (isSharded: boolean): number => (isSharded ? HOT_PATH_CONNECTIONS_ON_CITUS : 1)
 
 // `AttemptEnds`, and the connection that runs LISTEN (`infra/database/ListenNotify.ts`).
 const SINGLE_CONNECTIONS = 2
 
-const hotPathConnections = (isSharded: boolean): number => (isSharded ? HOT_PATH_CONNECTIONS_ON_CITUS : 1)
+/** Runs statements outside of transactions in turn with those of other organizations. */
+const inTurns = (ask: Ask, bounds: FairQueueBounds) => {
+  const inTurn = makeFairQueue(bounds)
+  return (organizationId: string): Ask =>
+    (statement) =>
+      Effect.withFiber(({ context }) =>
+        Context.getOrUndefined(context, Transaction) === undefined
+          ? inTurn(organizationId, 1, ask(statement))
+          : ask(statement),
+      )
+}
+
+// A statement takes long on Citus. One connection stays free for the other organizations.
+const leavingOneFree = (connections: number): FairQueueBounds => ({
+  perKey: Math.max(1, connections - 1),
+  total: 2 * connections,
+})
+
+const isSharded = Effect.flatMap(PgClient.PgClient, hasCitus)
 
 /** {@link HotPath} on one connection, on Citus on several. */
 export const hotPath = Layer.effect(
   HotPath,
-  Effect.flatMap(Effect.flatMap(PgClient.PgClient, hasCitus), (isSharded) => dedicated(hotPathConnections(isSharded))),
+  Effect.gen(function* () {
+    const onCitus = yield* isSharded
+    const { ask, connections } = yield* dedicated(hotPathConnections(onCitus))
+    return { ask, askFor: onCitus ? inTurns(ask, leavingOneFree(connections)) : () => ask }
+  }),
 )
 
 /** {@link Commits} on several connections. */
 export const commits = Layer.effect(
   Commits,
-  Effect.map(dedicated(COMMIT_CONNECTIONS), ({ ask }) => {
-    const inTurn = makeFairQueue({ perKey: MAX_COMMITS, total: 2 * MAX_COMMITS })
-    const askFor =
-      (organizationId: string): Ask =>
-      (statement) =>
-        Effect.withFiber(({ context }) =>
-          Context.getOrUndefined(context, Transaction) === undefined
-            ? inTurn(organizationId, 1, ask(statement))
-            : ask(statement),
-        )
-    return { ask, askFor }
+  Effect.gen(function* () {
+    const { ask, connections } = yield* dedicated(COMMIT_CONNECTIONS)
+    const bounds = (yield* isSharded) ? leavingOneFree(connections) : { perKey: MAX_COMMITS, total: 2 * MAX_COMMITS }
+    return { ask, askFor: inTurns(ask, bounds) }
   }),
 )
 

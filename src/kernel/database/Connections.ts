@@ -10,7 +10,14 @@ export type Ask = <A>(statement: (sql: PgClient.PgClient) => Effect.Effect<A, Sq
  * Runs the statements of frequent requests: tokens, checks, single records. A connection runs its statements one after
  * the other, and those of the pool may be busy with lists or wait for locks. Hence a dedicated one.
  */
-export class HotPath extends Context.Service<HotPath, { readonly ask: Ask }>()("keyshelf/kernel/HotPath") {}
+export class HotPath extends Context.Service<
+  HotPath,
+  {
+    readonly ask: Ask
+    /** Runs a statement of one organization. On Citus, where it takes long, in turn with those of others. */
+    readonly askFor: (organizationId: string) => Ask
+  }
+>()("keyshelf/kernel/HotPath") {}
 
 /**
  * Runs changes that are a single, self-committing statement, and the reads they need. On one connection each change

@@ -80,7 +80,7 @@ interface Numbered {
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  const { ask } = yield* HotPath
+  const { ask, askFor } = yield* HotPath
   const isSharded = yield* hasCitus(sql)
   const catalogVersionOf = (organization: Fragment) => sql`LEFT JOIN LATERAL (
       SELECT version FROM catalog_versions WHERE organization_id = ${organization} OFFSET 0
@@ -116,8 +116,9 @@ const make = Effect.gen(function* () {
     findWithCatalog: (questions: ReadonlyArray<CheckQuestion>, within: string | null) => {
       const { asked, catalogVersion, columns, entitlements, grantsAndUsage, license } =
         within === null ? ofEach : withCatalog(sql`${within}`)
+      const askWithin = within === null ? ask : askFor(within)
       return records<CatalogRow & Numbered>()(
-        ask(
+        askWithin(
           (client) => client`
         SELECT asked.number, ${columns}
         FROM jsonb_to_recordset(${sql.json(questions.map((question, number) => toJson({ number, ...question })))})
