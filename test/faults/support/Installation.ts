@@ -1,6 +1,6 @@
 /** An installation under test: one database, nodes as real processes, and a client for organizations and endpoints. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer, Redacted, Scope } from "effect"
+import { Context, Effect, Layer, Redacted, Scope, Semaphore } from "effect"
 import { randomBytes, randomInt } from "node:crypto"
 import { createServer } from "node:net"
 import { SqlClient } from "effect/sql"
@@ -130,10 +130,13 @@ const createDatabase = Effect.fnUntraced(function* ({ cluster, tablespace, templ
   return { url: own, sql }
 })
 
+// Citus sometimes loses a connection to a worker while several databases are distributed at the same time.
+const oneAtATime = Semaphore.makeUnsafe(1)
+
 /** Opens an installation without nodes. Everything is cleaned up with the scope. */
 export const open = Effect.fnUntraced(function* (server: Server, limits: LimitsInMillis = {}) {
   const scope = yield* Effect.scope
-  const { sql, url } = yield* createDatabase(server)
+  const { sql, url } = yield* oneAtATime.withPermits(1)(createDatabase(server))
   const operator = randomCredential()
   const key = randomBytes(32).toString("base64")
   const crashes: Array<Crash> = []
