@@ -1,16 +1,13 @@
 /** Fault: no free connection. First the nodes' pools are exhausted, then the server's connection slots. */
 import { Effect, Fiber } from "effect"
 import type { Violation } from "../support/Checker.ts"
-import { clock } from "../support/Installation.ts"
+import { clock, until } from "../support/Installation.ts"
 import { between, misbehaviour, probe, summarize } from "../support/Probe.ts"
 import { exhaustConnections } from "../support/slots.ts"
 import { conclude, leaseOf, openFixture } from "../support/World.ts"
 import type { ScenarioOptions, Verdict } from "../support/World.ts"
 
 const HELD_MILLIS = 6_000
-const GAP_MILLIS = 3_000
-// A write takes several times as long there, and so does what has waited for the lock.
-const GAP_MILLIS_ON_CITUS = 8_000
 // Waits are limited to 5 s for a connection, 10 s for a lock and 30 s for a request that waits for both.
 const MAX_RESPONSE_MILLIS = 31_000
 const MAX_RECOVERY_MILLIS = 10_000
@@ -39,7 +36,13 @@ export const exhaustion = Effect.fnUntraced(function* (setting: ScenarioOptions)
   )
   yield* Fiber.join(locked)
   const lockedTo = clock()
-  yield* Effect.sleep(setting.server.cluster === undefined ? GAP_MILLIS : GAP_MILLIS_ON_CITUS)
+  const recoveryAfter = (from: number) =>
+    writes.responses
+      .filter(({ at, status }) => at >= from && status === 201)
+      .reduce((first, { at, millis }) => Math.min(first, at + millis), Infinity) - from
+  // What has waited for the lock comes first. A recovery that takes longer is a violation below.
+  const recovered = until("a write succeeds", () => recoveryAfter(lockedTo) < Infinity, MAX_RECOVERY_MILLIS)
+  yield* Effect.exit(recovered)
 
   const slots = yield* exhaustConnections(setting.server.url)
   yield* Effect.sleep(500)
@@ -57,10 +60,6 @@ export const exhaustion = Effect.fnUntraced(function* (setting: ScenarioOptions)
   yield* Effect.sleep(MAX_RECOVERY_MILLIS)
   yield* writes.stop
   const { verdict } = yield* conclude(fixture, load, leaseOf(setting) + 15_000)
-  const recoveryAfter = (from: number) =>
-    writes.responses
-      .filter(({ at, status }) => at >= from && status === 201)
-      .reduce((first, { at, millis }) => Math.min(first, at + millis), Infinity) - from
   const full = between(writes, fullFrom + 500, fullTo)
   const bounds: Array<Violation> = [
     ...misbehaviour("a write without a connection", writes.responses, MAX_RESPONSE_MILLIS),
