@@ -4,14 +4,15 @@
  */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { isOnCitus } from "../support/Cluster.ts"
 import { withReason } from "../support/skipped.ts"
 import { TestService } from "../support/TestService.ts"
 import { endpoints } from "./endpoints.ts"
 import type { Endpoint } from "./endpoints.ts"
 import { populate, scenarioOf } from "./scenarios.ts"
 
-const isOnCluster = process.env["TEST_CITUS_URL"] !== undefined && process.env["TEST_CITUS_ONE_SHARD"] !== undefined
-const why = isOnCluster ? undefined : "TEST_CITUS_URL and TEST_CITUS_ONE_SHARD are not set"
+const asksOneShard = isOnCitus && process.env["TEST_CITUS_ONE_SHARD"] !== undefined
+const why = asksOneShard ? undefined : "TEST_CITUS_URL and TEST_CITUS_ONE_SHARD are not set"
 
 // The operator's requests may concern all organizations.
 const ofOrganizations = endpoints.filter(({ api }) => api !== "platform")

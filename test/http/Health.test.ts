@@ -7,6 +7,7 @@ import { CurrentLifecycle } from "../../src/kernel/ports/Lifecycle.ts"
 import { serving } from "../../src/http/routes/Health.ts"
 import { version } from "../../src/infra/Version.ts"
 import type { Lifecycle } from "../../src/kernel/ports/Lifecycle.ts"
+import { isOnCitus } from "../support/Cluster.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { TestService } from "../support/TestService.ts"
 import type { HttpResponse } from "../support/TestService.ts"
@@ -44,7 +45,7 @@ const notReady = (response: HttpResponse, part: string) => {
   assert.strictEqual(response.body.parts[part].status, "down")
 }
 
-const partsOfCluster = process.env["TEST_CITUS_URL"] === undefined ? [] : ["citus"]
+const partsOfCluster = isOnCitus ? ["citus"] : []
 
 layer(observedService, { excludeTestServices: true })("readiness", (it) => {
   it.effect("readiness reports the state of every part", () =>

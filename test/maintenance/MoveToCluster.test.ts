@@ -1,6 +1,7 @@
 /** docs/scaling.md: an installation grows from one server to Citus by moving its organizations. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { isOnCitus } from "../support/Cluster.ts"
 import { allowInventedEvents } from "../support/eventSchemas.ts"
 import { withReason } from "../support/skipped.ts"
 import { TestService } from "../support/TestService.ts"
@@ -10,7 +11,7 @@ import { moving, oneServer, sameKind } from "./installations.ts"
 
 allowInventedEvents()
 
-const why = process.env["TEST_CITUS_URL"] === undefined ? "TEST_CITUS_URL is not set" : undefined
+const why = isOnCitus ? undefined : "TEST_CITUS_URL is not set"
 
 layer(TestService.layer, { excludeTestServices: true })("an organization on Citus", (it) => {
   it.effect.skipIf(why !== undefined)(

@@ -3,6 +3,9 @@ import { PgClient } from "@effect/sql-pg"
 import { Effect, Redacted } from "effect"
 import { databaseUrl } from "./databaseUrl.ts"
 
+/** Whether the tests run on a cluster. */
+export const isOnCitus = process.env["TEST_CITUS_URL"] !== undefined
+
 /** Runs one statement on a database. */
 export const query = <Row extends object>(url: string, statement: string) =>
   Effect.flatMap(PgClient.PgClient, (sql) => sql.unsafe<Row>(statement)).pipe(

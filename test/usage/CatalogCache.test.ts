@@ -3,6 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer } from "effect"
 import { resetAnchors, resetPeriods } from "../../src/domains/entitlements/Model.ts"
 import { makeCatalogCache } from "../../src/domains/usage/check/hotpath/CatalogCache.ts"
+import { isOnCitus } from "../support/Cluster.ts"
 import { withReason } from "../support/skipped.ts"
 import { testSql } from "../support/TestDatabase.ts"
 import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
@@ -394,7 +395,7 @@ const openCounting = Effect.gen(function* () {
   }
 })
 
-const whyNotCached = process.env["TEST_CITUS_URL"] === undefined ? undefined : "on Citus, catalogs are not cached"
+const whyNotCached = isOnCitus ? "on Citus, catalogs are not cached" : undefined
 
 layer(services, { excludeTestServices: true })(withReason("the catalog of a check", whyNotCached), (tests) => {
   const it = { effect: whyNotCached === undefined ? tests.effect : tests.effect.skip }

@@ -1,3 +1,4 @@
+import { isOnCitus } from "../support/Cluster.ts"
+
 /** Why tests of the months of usage are skipped; `undefined` if they are not. */
-export const whyNotPartitioned =
-  process.env["TEST_CITUS_URL"] === undefined ? undefined : "on Citus, usage events are not in partitions by month"
+export const whyNotPartitioned = isOnCitus ? "on Citus, usage events are not in partitions by month" : undefined

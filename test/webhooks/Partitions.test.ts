@@ -6,6 +6,7 @@ import { engine } from "../../src/domains/webhooks/Layer.ts"
 import * as metrics from "../../src/domains/webhooks/Metrics.ts"
 import { DAYS_AHEAD, Partitions } from "../../src/domains/webhooks/history/Partitions.ts"
 import { dayOf, PartitionsRepo } from "../../src/domains/webhooks/history/PartitionsRepo.ts"
+import { isOnCitus } from "../support/Cluster.ts"
 import { testServices } from "../support/TestService.ts"
 import { directLiveness, Receiver, receiverSender } from "./EngineFixture.ts"
 
@@ -73,7 +74,7 @@ layer(node, { excludeTestServices: true })("partitions of the history", (it) => 
         }
       }),
     // On Citus it creates 150 partitions in four shards each.
-    process.env["TEST_CITUS_URL"] === undefined ? undefined : 150_000,
+    isOnCitus ? 150_000 : undefined,
   )
 
   it.effect("a missing partition is created once by concurrent nodes", () =>

@@ -4,6 +4,7 @@ import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { WebhookProvider } from "../../src/domains/webhooks/outbox/Provider.ts"
 import { newId } from "../../src/kernel/values/Identifiers.ts"
+import { isOnCitus } from "../support/Cluster.ts"
 import { withReason } from "../support/skipped.ts"
 import { testServices } from "../support/TestService.ts"
 import {
@@ -18,8 +19,7 @@ import {
   withTestClock,
 } from "./EngineFixture.ts"
 
-const whyNoShards =
-  process.env["TEST_CITUS_URL"] === undefined ? "one server shows an event and its outbox row at once" : undefined
+const whyNoShards = isOnCitus ? undefined : "one server shows an event and its outbox row at once"
 
 layer(testServices, { excludeTestServices: true })("an event that its shard has not committed yet", (it) => {
   it.effect.skipIf(whyNoShards !== undefined)(
