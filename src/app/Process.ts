@@ -182,21 +182,42 @@ const backgroundServices = Layer.mergeAll(
 
 /**
  * Ensures that a first platform credential exists. If the settings have one, it is stored. Otherwise, an embedded
- * database without a credential gets a new one, which is returned so that the banner shows it once.
+ * database without a credential gets a new one, which the banner shows once. On a database of the operator's, other
+ * processes may start at the same time: there a command creates it.
  */
 const firstCredential = Effect.gen(function* () {
   const settings = yield* Settings
   const credentials = yield* PlatformCredentials
   if (Option.isSome(settings.bootstrapPlatformCredential)) {
     yield* credentials.ensure(settings.bootstrapPlatformCredential.value)
-    return Option.none<Redacted.Redacted>()
+    return "known" as const
   }
-  if (Option.isSome(settings.databaseUrl) || (yield* credentials.exists)) return Option.none<Redacted.Redacted>()
-  const issued = yield* credentials.createLocally({ name: "first", scopes: allScopes })
-  return Option.some(issued.token)
+  if (yield* credentials.exists) return "known" as const
+  if (Option.isSome(settings.databaseUrl)) return "missing" as const
+  return (yield* credentials.createLocally({ name: "first", scopes: allScopes })).token
 })
 
-const banner = Effect.fnUntraced(function* (credential: Option.Option<Redacted.Redacted>) {
+/** What the banner says of the operator's credential. */
+const credentialLines = (credential: Effect.Success<typeof firstCredential>): ReadonlyArray<string> => {
+  if (credential === "known") return []
+  if (credential === "missing") {
+    return [
+      "",
+      "  There is no platform credential yet. Create the operator's first one, with the settings of this process:",
+      "  keyshelf platform-credential create --name first",
+    ]
+  }
+  return [
+    "",
+    "  The operator's platform credential, shown this once (keep it; `keyshelf platform-credential create` creates another):",
+    `  ${Redacted.value(credential)}`,
+    "",
+    "  To see what the service does, run this in another terminal:",
+    "  KEYSHELF_PLATFORM_CREDENTIAL=ksm_... npm run demo -- --keep",
+  ]
+}
+
+const banner = Effect.fnUntraced(function* (credential: Effect.Success<typeof firstCredential>) {
   const { corePort, host, internalPort, platformPort, roles, webhooksPort } = yield* Settings
   const hasConsole = Option.isSome(yield* ConsoleFiles.CurrentConsoleFiles)
   const shown = hostInUrl(host)
@@ -216,26 +237,18 @@ const banner = Effect.fnUntraced(function* (credential: Option.Option<Redacted.R
       ? [`                http://${shown}:${platformPort}/console for the operator`]
       : []),
     ...(roles.has("internal") ? [`  Health        http://${shown}:${internalPort}/health/ready`] : []),
-    ...(Option.isSome(credential)
-      ? [
-          "",
-          "  The operator's platform credential, shown this once (keep it; `keyshelf platform-credential create` creates another):",
-          `  ${Redacted.value(credential.value)}`,
-          "",
-          "  To see what the service does, run this in another terminal:",
-          "  KEYSHELF_PLATFORM_CREDENTIAL=ksm_... npm run demo",
-        ]
-      : []),
+    ...credentialLines(credential),
   ]
   yield* Console.log(`${lines.join("\n")}\n`)
 })
 
 /** Runs the service until it is interrupted. Listeners then finish their requests, and the database closes last. */
 export const serve = Effect.gen(function* () {
-  const credential = yield* firstCredential
   // The internal listener opens first and closes last, so that it reports health during start and shutdown.
   yield* Layer.build(internalListener)
   yield* Layer.build(listeners)
+  // A start that fails on a port must not have created a credential that nobody has seen.
+  const credential = yield* firstCredential
   yield* Health.serving
   yield* banner(credential)
   yield* Effect.forkScoped(collectAfterStart)

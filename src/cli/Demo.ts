@@ -46,7 +46,7 @@ const invitation = ({ instances, organizationName, token }: Furnished, core: str
     `The organization "${organizationName}" is ready. Its token, shown this once:`,
     `  ${Redacted.value(token)}`,
     "",
-    `Paste it at ${core}/docs, or try:`,
+    `Paste it at ${core}/console to look around, or at ${core}/docs to try requests. Or in a shell:`,
     `  TOKEN=${Redacted.value(token)}`,
     `  curl -s "${core}/api/customers?q=globex" -H "authorization: Bearer $TOKEN"`,
     `  curl -s ${core}/api/instances/${instances[0]?.slug}/entitlements/usage -H "authorization: Bearer $TOKEN"`,

@@ -201,7 +201,7 @@ export const signIn = async (
 ): Promise<void> => {
   await page.goto(origin + path)
   await page.getByLabel(/^(Access token|Platform credential)/).fill(credential)
-  const keep = page.getByText("Keep it until this tab is closed")
+  const keep = page.getByText("Stay signed in when this page is reloaded")
   if (isKept && (await keep.count()) > 0) await keep.click()
   await page.getByRole("button", { name: "Sign in" }).click()
   await page.locator("main#main").waitFor()

@@ -6,17 +6,15 @@ export interface NotRun {
 }
 
 const INSTALLS = "It installs packages from a registry. The tests run in such a checkout already."
+const DEMO = "It uses the default ports. The tests of the demo run it on free ones."
 const SERVES = "It does not end: it serves until it is stopped. Tests of start, image and gateways cover it."
 const SERVER = "It needs a PostgreSQL server and its client programs. test/deploy/Backup.test.ts runs these scripts."
 
 export const NOT_RUN: ReadonlyArray<NotRun> = [
   { page: "README.md", begins: "npm ci && npm start", reason: INSTALLS },
   { page: "README.md", begins: "npm ci && npm test", reason: INSTALLS },
-  {
-    page: "README.md",
-    begins: "KEYSHELF_PLATFORM_CREDENTIAL=ksm_... npm run demo",
-    reason: "It uses the default ports. The tests of the demo run it on free ones.",
-  },
+  { page: "README.md", begins: "KEYSHELF_PLATFORM_CREDENTIAL=ksm_... npm run demo", reason: DEMO },
+  { page: "README.md", begins: "KEYSHELF_PLATFORM_CREDENTIAL=ksm_... npm run demo -- --keep", reason: DEMO },
   {
     page: "docs/audit.md",
     begins: "keyshelf audit restart --organization acme",

@@ -1,10 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Redacted } from "effect"
 import { createServer } from "node:net"
 import { randomBytes } from "node:crypto"
 import { request } from "../support/http.ts"
 import { until } from "../faults/support/Installation.ts"
+import { emptyDatabase } from "../cli/database.ts"
 import { freePorts, randomCredential, settings, start, temporaryDirectory } from "../support/ServiceProcess.ts"
+
+const key = randomBytes(32).toString("base64")
 
 const organizations = (origin: string) => `${origin}/api/platform/organizations`
 
@@ -104,7 +107,40 @@ describe("starting and stopping", { concurrent: true, timeout: 90_000 }, () => {
     }),
   )
 
-  const key = randomBytes(32).toString("base64")
+  it.live("a first start that fails on a port creates no credential: the next one prints it", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const { SERVICE_BOOTSTRAP_PLATFORM_CREDENTIAL: _, ...env } = yield* settings(directory, randomCredential())
+      const holder = createServer().listen(Number(env.SERVICE_CORE_PORT), "127.0.0.1")
+      const failed = yield* (yield* start(["serve"], env)).ended
+      assert.strictEqual(failed.code, 1)
+      yield* Effect.promise(() => new Promise((closed) => holder.close(closed)))
+      const second = yield* start(["serve"], env)
+      yield* second.ready
+      assert.match(second.output(), /ksm_[A-Za-z0-9_-]{43}/)
+    }),
+  )
+
+  it.live("on a database of the operator's, the banner names the command that creates the first credential", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const { SERVICE_BOOTSTRAP_PLATFORM_CREDENTIAL: _, ...others } = yield* settings(directory, randomCredential())
+      const env = {
+        ...others,
+        SERVICE_DATABASE_URL: Redacted.value(yield* emptyDatabase),
+        SERVICE_SECRET_KEY: key,
+      }
+      const service = yield* start(["serve"], env)
+      yield* service.ready
+      assert.include(service.output(), "keyshelf platform-credential create --name first")
+      assert.notMatch(service.output(), /ksm_/)
+      const made = yield* (yield* start(["platform-credential", "create", "--name", "first"], env)).ended
+      const token = /ksm_[A-Za-z0-9_-]{43}/.exec(made.output)?.[0] ?? ""
+      const me = yield* Effect.promise(() => request("GET", `${service.platform}/api/platform/me`, { token }))
+      assert.strictEqual(me.status, 200)
+    }),
+  )
+
   const unreachable = "postgres://u:hidden@127.0.0.1:1/x"
   const wrong: ReadonlyArray<readonly [setting: string, env: Record<string, string>, sentence: RegExp]> = [
     ["a port that is not a number", { SERVICE_CORE_PORT: "http" }, /^SERVICE_CORE_PORT is not valid: .+\.$/m],

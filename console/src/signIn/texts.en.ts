@@ -6,12 +6,11 @@ export const t = {
   withProvider: "Continue with your organization's account",
   or: "or",
   token: "Access token",
-  tokenHint: "Begins with ksh_. It stays in the memory of this tab.",
+  tokenHint: "Begins with ksh_.",
   credential: "Platform credential",
-  credentialHint:
-    "Begins with ksm_. It stays in the memory of this tab, and is dropped after 15 minutes without activity.",
-  keep: "Keep it until this tab is closed",
-  keepHint: "The token is then stored in this tab. Do not choose this on a shared computer.",
+  credentialHint: "Begins with ksm_. A reload, or 15 minutes without activity, signs you out.",
+  keep: "Stay signed in when this page is reloaded",
+  keepHint: "The browser stores the token until this tab is closed. Do not choose this on a shared computer.",
   signIn: "Sign in",
   signOutInstead: "Sign out",
   ended: {
