@@ -26,6 +26,15 @@ describe("a percentage rollout", () => {
     }
   })
 
+  it("a percentage of p includes the buckets 0 to 1000 p - 1: it ends before the bucket that equals it", () => {
+    for (const percentage of [0, 0.001, 0.29, 12.5, 33.333, 57.3, 99.999, 100]) {
+      const end = Math.round(percentage * 1000)
+      assert.isFalse(isInPercentage(end, percentage), `${percentage} % and the bucket ${end}`)
+      if (end > 0) assert.isTrue(isInPercentage(end - 1, percentage), `${percentage} % and the bucket ${end - 1}`)
+    }
+    assert.isFalse(isInPercentage(0, 0))
+  })
+
   it("a rollout serves its percentage of the keys", () => {
     for (const percentage of [1, 10, 33.333, 50, 90]) {
       const share = keys.filter((key) => isInPercentage(bucketOf("flag", "rule", key), percentage)).length / keys.length

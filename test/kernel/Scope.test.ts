@@ -9,7 +9,25 @@ import {
   PlatformScope,
 } from "../../src/kernel/contract/Scope.ts"
 
+/** What an action implies within its module: the specification's whole table. */
+const implied: Readonly<Record<string, ReadonlyArray<string>>> = {
+  read: ["read"],
+  write: ["read", "write"],
+  delete: ["delete"],
+}
+
 describe("scopes", () => {
+  it("a scope covers what its action implies, in its module or by a wildcard in each, and nothing else", () => {
+    for (const held of PlatformScope.literals) {
+      for (const needed of PlatformScope.literals) {
+        const [action = "", module] = held.split(":")
+        const [neededAction = "", neededModule] = needed.split(":")
+        const expected = implied[action]?.includes(neededAction) === true && (module === "*" || module === neededModule)
+        assert.strictEqual(covers(held, needed), expected, `${held} for ${needed}`)
+      }
+    }
+  })
+
   it.prop("a scope covers itself", [PlatformScope], ([scope]) => covers(scope, scope))
 
   it.prop("writing a module implies reading it", [Schema.Literals(coreModules)], ([module]) =>
