@@ -18,8 +18,8 @@ const MIN_EVENTS = 500
 /** How long after its last event a total is over, so that all its events are added. */
 const OVER_AFTER_MS = 2 * HOUR_MS
 
-/** The most events that one statement adds. */
-const MAX_ADDED = 200_000
+/** The most events that one statement adds: a report in the past of the same total waits for it. */
+const MAX_ADDED = 20_000
 
 interface HourRow {
   readonly periodStart: Date
