@@ -14,9 +14,10 @@ import type { Instance, InstanceFilters, OfflineSequence } from "./Model.ts"
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const { askFor } = yield* HotPath
-  const slugOf = (table: "customers" | "licenses", column: string, organizationId: string) => sql`(
-    SELECT named.slug FROM ${sql(table)} named
-    WHERE named.organization_id = ${organizationId} AND named.id = instances.${sql(column)})`
+  const slugOf = (table: "customers" | "licenses", key: string, organizationId: string) => {
+    const row = { table, within: sql`organization_id = ${organizationId}`, column: "id", key: `instances.${key}` }
+    return sql`(SELECT named.slug FROM ${rowByKey(sql, "slug", row)} AS named)`
+  }
   const columns = (organizationId: string) => sql`id, name, slug, description, customer_id AS "customerId",
     ${slugOf("customers", "customer_id", organizationId)} AS "customerSlug", license_id AS "licenseId",
     ${slugOf("licenses", "license_id", organizationId)} AS "licenseSlug", deployment_zone_id AS "deploymentZoneId",
