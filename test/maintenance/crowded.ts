@@ -35,10 +35,8 @@ export const countsOf = Effect.fnUntraced(function* (organizationId: string) {
   return counts
 })
 
-const MANY = 3_500
-
-/** An organization with rows in every table, and thousands in those that grow. */
-export const crowdedOrganization = Effect.gen(function* () {
+/** An organization with rows in every table, and this many in those that grow. */
+export const crowdedBy = Effect.fnUntraced(function* (many: number) {
   const service = yield* TestService
   const sql = yield* PgClient.PgClient
   const tenant = yield* service.tenant()
@@ -99,8 +97,8 @@ export const crowdedOrganization = Effect.gen(function* () {
       reported_at, reported_by)
     SELECT organization_id, instance_id, entitlement_id, period_start, 1000 + number, ${at}, 'append', 1, ${at}, ${actor}
     FROM (SELECT * FROM usage_totals WHERE organization_id = ${organizationId} LIMIT 1) AS total,
-      generate_series(1, ${MANY}::int) AS number`
-  yield* sql`UPDATE usage_totals SET event_count = 1000 + ${MANY} WHERE organization_id = ${organizationId}`
+      generate_series(1, ${many}::int) AS number`
+  yield* sql`UPDATE usage_totals SET event_count = 1000 + ${many} WHERE organization_id = ${organizationId}`
   yield* (yield* Rollups).addMissing(at, 100)
   yield* sql`
     INSERT INTO usage_days (organization_id, instance_id, entitlement_id, period_start, day, at_start, stored_count, event_count,
@@ -117,11 +115,11 @@ export const crowdedOrganization = Effect.gen(function* () {
   yield* sql`
     INSERT INTO events (organization_id, id, type, occurred_at, actor, data)
     SELECT ${organizationId}::uuid, gen_random_uuid(), 'CUSTOMER_UPDATED', ${at}, ${actor}, '{}'
-    FROM generate_series(1, ${MANY}::int)`
+    FROM generate_series(1, ${many}::int)`
   yield* sql`
     INSERT INTO customers (organization_id, id, name, slug, created_at, created_by, updated_at, updated_by)
     SELECT ${organizationId}::uuid, gen_random_uuid(), 'many', 'many-' || number, ${at}, ${actor}, ${at}, ${actor}
-    FROM generate_series(1, ${MANY}::int) AS number`
+    FROM generate_series(1, ${many}::int) AS number`
   // On Citus no trigger stores the version of the catalog.
   yield* sql`
     INSERT INTO catalog_versions (organization_id, version) VALUES (${organizationId}, ${randomUUID()})
@@ -138,7 +136,10 @@ export const crowdedOrganization = Effect.gen(function* () {
         endpoint_url, attempt, state, duration_ms)
       SELECT ${organizationId}::uuid, ${day}::timestamptz + number % 2 * interval '1 second' * number, gen_random_uuid(),
         gen_random_uuid(), gen_random_uuid(), 'CUSTOMER_UPDATED', ${fixture.webhook}::uuid, 'https://example.com', 1, 'Success', 5
-      FROM generate_series(1, ${MANY}::int) AS number`
+      FROM generate_series(1, ${many}::int) AS number`
   }
   return { ...tenant, slug: fixture.organizationSlug, fixture }
 })
+
+/** An organization with rows in every table, and thousands in those that grow. */
+export const crowdedOrganization = crowdedBy(3_500)

@@ -3,7 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { inject } from "vitest"
-import { onEachServer } from "./Cluster.ts"
+import { onEachServer, query } from "./Cluster.ts"
 import { databaseUrl } from "./databaseUrl.ts"
 import { findInvalidEvents } from "./eventSchemas.ts"
 import { findSecretColumns } from "./secretScan.ts"
@@ -65,6 +65,17 @@ export class TestDatabase extends Context.Service<TestDatabase, { readonly url: 
     ),
   )
 }
+
+/** Settings that all later sessions of a database begin with. */
+export const setForSessions = (url: Redacted.Redacted, settings: Readonly<Record<string, string>>) =>
+  Effect.forEach(
+    Object.entries(settings),
+    ([name, value]) => {
+      const address = Redacted.value(url)
+      return query(address, `ALTER DATABASE ${new URL(address).pathname.slice(1)} SET ${name} = '${value}'`)
+    },
+    { discard: true },
+  )
 
 /** SQL on that database. */
 export const testSql = Layer.unwrap(

@@ -24,13 +24,17 @@ export const testOutbound = OutboundHttp.layerFrom({ allowInsecure: true, allowe
 /** Signals between test services that share a database. */
 export const testSignals = ListenNotify.layerFrom({ listenUrl: Option.none() })
 
+/** All use cases on this database. */
+export const testServicesOn = <ROut, E>(sql: Layer.Layer<ROut | Layer.Success<typeof testSql>, E>) =>
+  services.pipe(
+    Layer.provideMerge(testSignals),
+    Layer.provideMerge(sql),
+    Layer.provideMerge(testSecrets),
+    Layer.provideMerge(testOutbound),
+  )
+
 /** All use cases on a separate database. */
-export const testServices = services.pipe(
-  Layer.provideMerge(testSignals),
-  Layer.provideMerge(testSql),
-  Layer.provideMerge(testSecrets),
-  Layer.provideMerge(testOutbound),
-)
+export const testServices = testServicesOn(testSql)
 
 export type { HttpResponse, CallOptions } from "./http.ts"
 
@@ -71,50 +75,54 @@ export class TestService extends Context.Service<
     readonly tokenWith: (tenant: Tenant, scopes: ReadonlyArray<string>) => Effect.Effect<string>
   }
 >()("keyshelf/test/TestService") {
-  static readonly layer = Layer.effect(
-    TestService,
-    Effect.gen(function* () {
-      const open = <A, E, R>(routes: Layer.Layer<A, E, R>) =>
-        Effect.gen(function* () {
-          const built = yield* Layer.build(Listeners.serve(routes, { host: "127.0.0.1", port: 0, setting: "none" }))
-          const { address } = Context.get(built as Context.Context<HttpServer.HttpServer>, HttpServer.HttpServer)
-          if (!("port" in address)) return yield* Effect.die(new Error("The test listener has no port"))
-          return `http://127.0.0.1:${address.port}`
-        })
-      const origins = {
-        core: yield* open(coreRoutes),
-        platform: yield* open(platformRoutes),
-        internal: yield* open(internalRoutes),
-      }
-      const platform = callerOf(origins.platform)
-      const credentials = yield* PlatformCredentials
-      const issued = yield* credentials.createLocally({ name: "tests", scopes: allScopes })
-      const operator = Redacted.value(issued.token)
-      recordIssued(operator)
-      const mint = (organizationId: string, scopes: ReadonlyArray<string> | undefined) =>
-        platform("POST", `/platform/organizations/${organizationId}/tokens`, {
-          token: operator,
-          body: { name: `token ${randomUUID()}`, ...(scopes === undefined ? {} : { scopes }) },
-        }).pipe(Effect.map(({ body }) => String(body.token)))
-      return TestService.of({
-        core: callerOf(origins.core),
-        platform,
-        internal: callerOf(origins.internal),
-        origins,
-        operator,
-        tenant: Effect.fnUntraced(function* (scopes) {
-          const { body } = yield* platform("POST", "/platform/organizations", {
-            token: operator,
-            body: { name: `Organization ${randomUUID()}` },
+  /** The service on these use cases. */
+  static readonly layerOn = <ROut, E>(useCases: Layer.Layer<ROut | Layer.Success<typeof testServices>, E>) =>
+    Layer.effect(
+      TestService,
+      Effect.gen(function* () {
+        const open = <A, E, R>(routes: Layer.Layer<A, E, R>) =>
+          Effect.gen(function* () {
+            const built = yield* Layer.build(Listeners.serve(routes, { host: "127.0.0.1", port: 0, setting: "none" }))
+            const { address } = Context.get(built as Context.Context<HttpServer.HttpServer>, HttpServer.HttpServer)
+            if (!("port" in address)) return yield* Effect.die(new Error("The test listener has no port"))
+            return `http://127.0.0.1:${address.port}`
           })
-          return { organizationId: body.id, token: yield* mint(body.id, scopes) }
-        }),
-        tokenWith: (tenant, scopes) => mint(tenant.organizationId, scopes),
-      })
-    }),
-  ).pipe(
-    Layer.provideMerge(testServices),
-    // Many tests expect rejected requests, so only unexpected errors are logged.
-    Layer.provideMerge(Layer.effect(References.MinimumLogLevel, TestLogLevel)),
-  )
+        const origins = {
+          core: yield* open(coreRoutes),
+          platform: yield* open(platformRoutes),
+          internal: yield* open(internalRoutes),
+        }
+        const platform = callerOf(origins.platform)
+        const credentials = yield* PlatformCredentials
+        const issued = yield* credentials.createLocally({ name: "tests", scopes: allScopes })
+        const operator = Redacted.value(issued.token)
+        recordIssued(operator)
+        const mint = (organizationId: string, scopes: ReadonlyArray<string> | undefined) =>
+          platform("POST", `/platform/organizations/${organizationId}/tokens`, {
+            token: operator,
+            body: { name: `token ${randomUUID()}`, ...(scopes === undefined ? {} : { scopes }) },
+          }).pipe(Effect.map(({ body }) => String(body.token)))
+        return TestService.of({
+          core: callerOf(origins.core),
+          platform,
+          internal: callerOf(origins.internal),
+          origins,
+          operator,
+          tenant: Effect.fnUntraced(function* (scopes) {
+            const { body } = yield* platform("POST", "/platform/organizations", {
+              token: operator,
+              body: { name: `Organization ${randomUUID()}` },
+            })
+            return { organizationId: body.id, token: yield* mint(body.id, scopes) }
+          }),
+          tokenWith: (tenant, scopes) => mint(tenant.organizationId, scopes),
+        })
+      }),
+    ).pipe(
+      Layer.provideMerge(useCases),
+      // Many tests expect rejected requests, so only unexpected errors are logged.
+      Layer.provideMerge(Layer.effect(References.MinimumLogLevel, TestLogLevel)),
+    )
+
+  static readonly layer = TestService.layerOn(testServices)
 }

@@ -6,6 +6,7 @@ import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { HotPath } from "../../kernel/database/Connections.ts"
 import { isRemoved } from "../../kernel/database/RemovedOrganizations.ts"
+import { rowByKey } from "../../kernel/database/RowsByKey.ts"
 import { inEachOrganization } from "../../kernel/database/DueOrganizations.ts"
 import { decoded, decodedOne, advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import { RotatableToken, StoredCredential } from "./Model.ts"
@@ -190,8 +191,8 @@ const make = Effect.gen(function* () {
     claimExpired: Effect.fnUntraced(function* (at: Date, count: number) {
       const expired = yield* records<Omit<ExpiredToken, "serviceAccountSlug"> & { readonly ownerId: string }>()(sql`
         UPDATE credentials SET expiry_told_at = ${at}
-        WHERE id = ANY (ARRAY (
-          SELECT id FROM credentials
+        WHERE ctid = ANY (ARRAY (
+          SELECT ctid FROM credentials
           WHERE kind <> 'platform' AND expires_at <= ${at} AND revoked_at IS NULL AND expiry_told_at IS NULL
             AND ${isUsable}
           ORDER BY expires_at LIMIT ${count} FOR UPDATE SKIP LOCKED))
@@ -202,8 +203,13 @@ const make = Effect.gen(function* () {
         (row) => row.organizationId,
         (organizationId, tokens) =>
           records<{ readonly id: string; readonly slug: string }>()(sql`
-            SELECT id, slug FROM service_accounts
-            WHERE organization_id = ${organizationId} AND id = ANY(${tokens.map(({ ownerId }) => ownerId)}::uuid[])`),
+            SELECT account.id, account.slug FROM unnest(${[...new Set(tokens.map(({ ownerId }) => ownerId))]}::uuid[]) AS owner (id)
+            CROSS JOIN ${rowByKey(sql, "id, slug", {
+              table: "service_accounts",
+              within: sql`organization_id = ${organizationId}`,
+              column: "id",
+              key: "owner.id",
+            })} AS account`),
       )
       const owners = new Map(accounts.map(({ id, slug }) => [id, slug]))
       return expired.map(({ ownerId, ...token }): ExpiredToken => ({
@@ -219,8 +225,8 @@ const make = Effect.gen(function* () {
     deleteRetired: (kind: StoredCredential["kind"], before: Date, count: number) =>
       Effect.map(
         Effect.orDie(sql`
-          DELETE FROM credentials WHERE id = ANY (ARRAY (
-            SELECT id FROM credentials retired
+          DELETE FROM credentials WHERE ctid = ANY (ARRAY (
+            SELECT ctid FROM credentials retired
             WHERE kind = ${kind} AND least(revoked_at, expires_at) <= ${before}
               AND (revoked_at IS NOT NULL OR expires_at IS NOT NULL)
               AND (kind = 'platform' OR revoked_at IS NOT NULL OR expiry_told_at IS NOT NULL)

@@ -6,16 +6,18 @@ import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { HotPath } from "../../kernel/database/Connections.ts"
 import { integrationsOf } from "../customers/IntegrationRecordsSql.ts"
-import { executed, record, records, returnedRow } from "../../kernel/database/Statements.ts"
+import { isAt, rowByKey } from "../../kernel/database/RowsByKey.ts"
+import { executed, hasCitus, record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import { instanceIds } from "./ListSql.ts"
 import type { Instance, InstanceFilters, OfflineSequence } from "./Model.ts"
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const { askFor } = yield* HotPath
-  const slugOf = (table: "customers" | "licenses", column: string, organizationId: string) => sql`(
-    SELECT named.slug FROM ${sql(table)} named
-    WHERE named.organization_id = ${organizationId} AND named.id = instances.${sql(column)})`
+  const slugOf = (table: "customers" | "licenses", key: string, organizationId: string) => {
+    const row = { table, within: sql`organization_id = ${organizationId}`, column: "id", key: `instances.${key}` }
+    return sql`(SELECT named.slug FROM ${rowByKey(sql, "slug", row)} AS named)`
+  }
   const columns = (organizationId: string) => sql`id, name, slug, description, customer_id AS "customerId",
     ${slugOf("customers", "customer_id", organizationId)} AS "customerSlug", license_id AS "licenseId",
     ${slugOf("licenses", "license_id", organizationId)} AS "licenseSlug", deployment_zone_id AS "deploymentZoneId",
@@ -24,6 +26,18 @@ const make = Effect.gen(function* () {
     updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`
 
   const idsOf = instanceIds(sql)
+  const isSharded = yield* hasCitus(sql)
+
+  /** The rows of ids, to be selected from. */
+  const byIds = (organizationId: string, ids: ReadonlyArray<string>, select = "*", lock?: string) => {
+    const row = {
+      table: "instances",
+      within: sql`organization_id = ${organizationId}`,
+      column: "id",
+      key: "wanted.key",
+    }
+    return sql`unnest(${[...new Set(ids)]}::uuid[]) AS wanted (key) CROSS JOIN ${rowByKey(sql, select, row, lock)} AS instances`
+  }
 
   return {
     /** Stores the row if its slug is free and returns whether it was. */
@@ -54,9 +68,7 @@ const make = Effect.gen(function* () {
 
     /** Reads the records of ids, in any order. */
     listByIds: (organizationId: string, ids: ReadonlyArray<string>) =>
-      records<Instance>()(
-        sql`SELECT ${columns(organizationId)} FROM instances WHERE organization_id = ${organizationId} AND id = ANY(${ids}::uuid[])`,
-      ),
+      records<Instance>()(sql`SELECT ${columns(organizationId)} FROM ${byIds(organizationId, ids)}`),
 
     list: (organizationId: string, filters: InstanceFilters, after: Position | null, count: number) =>
       records<Instance>()(sql`
@@ -85,12 +97,12 @@ const make = Effect.gen(function* () {
 
     /** Locks the rows in the order of their ids. They are read after the locks, so none of them is stale. */
     lockByIds: Effect.fnUntraced(function* (organizationId: string, ids: ReadonlyArray<string>) {
-      const locked = yield* records<{ readonly id: string }>()(sql`
-        SELECT id FROM instances WHERE organization_id = ${organizationId} AND id = ANY(${ids}::uuid[])
-        ORDER BY id FOR UPDATE`)
-      return yield* records<Instance>()(sql`
-        SELECT ${columns(organizationId)} FROM instances
-        WHERE organization_id = ${organizationId} AND id = ANY(${locked.map(({ id }) => id)}::uuid[])`)
+      const inOrder = ids.toSorted()
+      const locked = yield* records<{ readonly id: string }>()(
+        sql`SELECT instances.id FROM ${byIds(organizationId, inOrder, "id", "FOR UPDATE")}`,
+      )
+      const lockedIds = locked.map(({ id }) => id)
+      return yield* records<Instance>()(sql`SELECT ${columns(organizationId)} FROM ${byIds(organizationId, lockedIds)}`)
     }),
 
     /**
@@ -116,15 +128,16 @@ const make = Effect.gen(function* () {
       { at, by, licenseId }: { readonly licenseId: string; readonly at: Date; readonly by: ActorReference },
     ) =>
       records<Instance>()(sql`
-        WITH before AS (
+        WITH moved AS MATERIALIZED (
+          SELECT instances.* FROM ${byIds(organizationId, ids, "*, ctid AS location")}
+        ), before AS (
           INSERT INTO past_instance_terms (organization_id, instance_id, until, license_id, start_license_date,
             end_license_date, grace_days)
-          SELECT organization_id, id, ${at}, license_id, start_license_date, end_license_date, grace_days FROM instances
-          WHERE organization_id = ${organizationId} AND id = ANY(${ids}::uuid[])
+          SELECT organization_id, id, ${at}, license_id, start_license_date, end_license_date, grace_days FROM moved
           ON CONFLICT DO NOTHING
         )
         UPDATE instances SET license_id = ${licenseId}, updated_at = ${at}, updated_by = ${sql.json(by)}
-        WHERE organization_id = ${organizationId} AND id = ANY(${ids}::uuid[])
+        WHERE ${isAt(sql, isSharded ? organizationId : null, sql`SELECT location FROM moved`)}
         RETURNING ${columns(organizationId)}`),
 
     /** Finds a deployment zone and locks it against deletion until the transaction ends. */

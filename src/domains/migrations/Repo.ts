@@ -6,6 +6,7 @@ import type { ActorReference } from "../../kernel/contract/Caller.ts"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { isRemoved } from "../../kernel/database/RemovedOrganizations.ts"
+import { rowByKey } from "../../kernel/database/RowsByKey.ts"
 import { column, executed, hasCitus, record, records } from "../../kernel/database/Statements.ts"
 import type { LicenseMigration, LicenseMigrationItem } from "./Model.ts"
 
@@ -55,7 +56,11 @@ const make = Effect.gen(function* () {
   const instance = sql.literal(
     `i.id, i.slug, i.license_id AS "licenseId", i.customer_id AS "customerId", c.slug AS customer`,
   )
-  const customerJoin = sql.literal(`JOIN customers c ON c.organization_id = i.organization_id AND c.id = i.customer_id`)
+  const ofOrganization = (organizationId: string) => sql`organization_id = ${organizationId}`
+  const customerJoin = (organizationId: string) => {
+    const row = { table: "customers", within: ofOrganization(organizationId), column: "id", key: "i.customer_id" }
+    return sql`CROSS JOIN ${rowByKey(sql, "slug", row)} AS c`
+  }
   const ofCustomer = (customerId: string | null) =>
     customerId === null ? sql.literal("") : sql`AND i.customer_id = ${customerId}`
 
@@ -126,16 +131,24 @@ const make = Effect.gen(function* () {
     /** Up to `count` instances of the license after the cursor, in the order of ids. */
     next: ({ cursorId, customerId, fromLicenseId, organizationId }: MigrationRow, count: number) =>
       records<MigratedInstance>()(sql`
-        SELECT ${instance} FROM instances i ${customerJoin}
-        WHERE i.organization_id = ${organizationId} AND i.license_id = ${fromLicenseId}
-          AND i.id > ${cursorId ?? "00000000-0000-0000-0000-000000000000"} ${ofCustomer(customerId)}
-        ORDER BY i.id LIMIT ${count}`),
+        SELECT ${instance} FROM (
+          -- In the order of the index of the license alone: by that of ids, instances of all licenses would be read.
+          SELECT * FROM instances i
+          WHERE i.organization_id = ${organizationId} AND i.license_id BETWEEN ${fromLicenseId} AND ${fromLicenseId}
+            AND i.id > ${cursorId ?? "00000000-0000-0000-0000-000000000000"} ${ofCustomer(customerId)}
+          ORDER BY i.license_id, i.id LIMIT ${count}
+        ) AS i ${customerJoin(organizationId)} ORDER BY i.license_id, i.id`),
 
     /** Those of the named instances that exist. */
     named: (organizationId: string, slugs: ReadonlyArray<string>) =>
       records<MigratedInstance>()(sql`
-        SELECT ${instance} FROM instances i ${customerJoin}
-        WHERE i.organization_id = ${organizationId} AND i.slug = ANY(${slugs}::text[])`),
+        SELECT ${instance} FROM unnest(${slugs}::text[]) AS named (slug)
+        CROSS JOIN ${rowByKey(sql, "id, slug, license_id, customer_id", {
+          table: "instances",
+          within: ofOrganization(organizationId),
+          column: "slug",
+          key: "named.slug",
+        })} AS i ${customerJoin(organizationId)}`),
 
     /** How many instances the license has, at most `limit`. */
     count: ({ customerId, fromLicenseId, organizationId }: MigrationRow, limit: number) =>
@@ -168,11 +181,19 @@ const make = Effect.gen(function* () {
       items: ReadonlyArray<Pick<ItemRow, "position" | "state" | "code">>,
     ) =>
       executed(sql`
-        UPDATE license_migration_items SET state = item.state, code = item.code
-        FROM unnest(${column("int4", items, (item) => item.position)}, (SELECT ${column("text", items, (item) => item.state)}),
-          ${column("text", items, (item) => item.code)}) AS item (position, state, code)
-        WHERE organization_id = ${organizationId} AND migration_id = ${id}
-          AND license_migration_items.position = item.position`),
+        WITH item AS MATERIALIZED (
+          SELECT result.state, result.code, stored.location
+          FROM unnest(${column("int4", items, (item) => item.position)}, (SELECT ${column("text", items, (item) => item.state)}),
+            ${column("text", items, (item) => item.code)}) AS result (position, state, code)
+          CROSS JOIN ${rowByKey(sql, "ctid AS location", {
+            table: "license_migration_items",
+            within: sql`organization_id = ${organizationId} AND migration_id = ${id}`,
+            column: "position",
+            key: "result.position",
+          })} AS stored
+        )
+        UPDATE license_migration_items SET state = item.state, code = item.code FROM item
+        WHERE ${isSharded ? sql`organization_id = ${organizationId} AND` : sql``} license_migration_items.ctid = item.location`),
 
     listItems: (organizationId: string, id: string, after: Position | null, count: number) =>
       records<LicenseMigrationItem & { readonly position: number }>()(sql`

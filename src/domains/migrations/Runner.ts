@@ -4,7 +4,7 @@
  * nodes work on the same migration.
  */
 import { Context, Effect, Layer, Option } from "effect"
-import { Transactions } from "../../kernel/database/Transactions.ts"
+import { transactionsByIndex } from "../../kernel/database/RowsByKey.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Events } from "../events/Service.ts"
 import { LicenseMoves } from "../instances/LicenseMoves.ts"
@@ -13,8 +13,8 @@ import { migrationOf } from "./Records.ts"
 import { MigrationsRepo } from "./Repo.ts"
 import type { ItemRow, MigratedInstance, MigrationRow } from "./Repo.ts"
 
-/** The most instances per transaction. */
-export const BATCH = 500
+/** The most instances per transaction. A change of one of them waits for its end, and each takes about a millisecond. */
+export const BATCH = 100
 
 /** An instance of a batch; without `instance`, no such instance exists. */
 interface Candidate {
@@ -40,7 +40,7 @@ const make = Effect.gen(function* () {
   const licenses = yield* Licenses
   const moves = yield* LicenseMoves
   const events = yield* Events
-  const transactions = yield* Transactions
+  const runByIndex = yield* transactionsByIndex
 
   /** Who moves the instances: who asked for the migration, or for its revert. */
   const sourceOf = ({ createdBy, organizationId, revertedBy }: MigrationRow) => ({
@@ -148,25 +148,23 @@ const make = Effect.gen(function* () {
 
   const step = Effect.suspend(() => {
     let claimed: MigrationRow | undefined
-    return transactions
-      .run(
-        Effect.gen(function* () {
-          const found = yield* repo.claim(yield* now)
-          if (Option.isNone(found)) return false
-          claimed = found.value
-          yield* advance(found.value)
-          return true
-        }),
-      )
-      .pipe(
-        // A migration whose batch fails does not keep the others waiting.
-        Effect.tapCause(() => {
-          const row = claimed
-          return row === undefined
-            ? Effect.void
-            : Effect.flatMap(now, (at) => repo.postpone(row.organizationId, row.id, at))
-        }),
-      )
+    return runByIndex(
+      Effect.gen(function* () {
+        const found = yield* repo.claim(yield* now)
+        if (Option.isNone(found)) return false
+        claimed = found.value
+        yield* advance(found.value)
+        return true
+      }),
+    ).pipe(
+      // A migration whose batch fails does not keep the others waiting.
+      Effect.tapCause(() => {
+        const row = claimed
+        return row === undefined
+          ? Effect.void
+          : Effect.flatMap(now, (at) => repo.postpone(row.organizationId, row.id, at))
+      }),
+    )
   }).pipe(Effect.withSpan("MigrationRunner.step"))
 
   return {

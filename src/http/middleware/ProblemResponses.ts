@@ -5,18 +5,16 @@
  */
 import { Cause, Context, Effect, Predicate, References } from "effect"
 import { HttpBody, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { isSqlError } from "effect/sql/SqlError"
-import type { SqlError } from "effect/sql/SqlError"
 import { randomUUID } from "node:crypto"
 import { countProblem, countRequest, countSuccess } from "../../infra/telemetry/Metrics.ts"
 import { withoutSecrets } from "../../infra/telemetry/SecretMasking.ts"
 import { EXTERNAL_BODY } from "../../kernel/contract/Endpoint.ts"
 import { problemFor } from "../../kernel/contract/Problem.ts"
 import type { ProblemDocument } from "../../kernel/contract/Problem.ts"
-import { isNotConnected, isReadOnly, sqlStateOf } from "../../kernel/database/Statements.ts"
 import { CurrentLifecycle } from "../../kernel/ports/Lifecycle.ts"
 import { parseJson } from "../../kernel/values/Decimal.ts"
 import { compressed } from "./Compression.ts"
+import { unavailableDetail } from "../DatabaseProblems.ts"
 import { headerRule, platformHeaderRule } from "./HeaderRules.ts"
 import type { HeaderRule } from "./HeaderRules.ts"
 import * as RequestsInFlight from "./RequestDeadlines.ts"
@@ -58,41 +56,14 @@ const headersOf = (status: number): Record<string, string> => {
   return {}
 }
 
-// Database failures that are temporary, so that the caller should retry. A transaction that lost a conflict has been
-// rolled back and repeated in vain.
-const TRANSIENT = new Set([
-  "ConnectionError",
-  "DeadlockError",
-  "LockTimeoutError",
-  "SerializationError",
-  "StatementTimeoutError",
-])
-
-// An unclassified failure means that the database is unavailable if its SQLSTATE has class 57 (shutdown), 53
-// (resources) or 08 (connection), or if it has none (socket error). Any other is a bug in a statement.
-const isUnclassified = ({ reason }: SqlError): boolean => {
-  const state = sqlStateOf(reason)
-  return reason._tag === "UnknownError" && (state === "" || /^(57|53|08)/.test(state))
-}
-
-const isTemporary = (error: SqlError): boolean =>
-  TRANSIENT.has(error.reason._tag) || isReadOnly(error) || isNotConnected(error) || isUnclassified(error)
-
-const sqlErrorsOf = (cause: Cause.Cause<unknown>): ReadonlyArray<SqlError> =>
-  cause.reasons
-    .map((reason) => (reason._tag === "Die" ? reason.defect : reason._tag === "Fail" ? reason.error : undefined))
-    .filter(isSqlError)
-
-const readOnly = HttpServerResponse.text(
-  JSON.stringify({ detail: "The database accepts no changes at the moment. Try again shortly." }),
-  { status: 503, contentType: CONTENT_TYPE },
-)
+const unavailable = (detail: string) =>
+  HttpServerResponse.text(JSON.stringify({ detail }), { status: 503, contentType: CONTENT_TYPE })
 
 const responseFor = (cause: Cause.Cause<unknown>) => {
-  const errors = sqlErrorsOf(cause)
-  if (errors.some(isReadOnly)) return Effect.succeed(readOnly)
-  if (errors.some(isTemporary)) return Effect.succeed(HttpServerResponse.empty({ status: 503 }))
-  return Effect.map(HttpServerError.causeResponse(cause), ([response]) => response)
+  const detail = unavailableDetail(cause)
+  return detail === undefined
+    ? Effect.map(HttpServerError.causeResponse(cause), ([response]) => response)
+    : Effect.succeed(unavailable(detail))
 }
 
 interface Served {
@@ -139,10 +110,7 @@ const complete = Effect.fnUntraced(function* (
   )
 })
 
-const timedOut = HttpServerResponse.text(
-  JSON.stringify({ detail: "The request took too long and was rolled back. Try again shortly." }),
-  { status: 503, contentType: CONTENT_TYPE },
-)
+const timedOut = unavailable("The request took too long and was rolled back. Try again shortly.")
 
 // Only counted, because the client has disconnected.
 const disconnected = HttpServerResponse.empty({ status: 499 })

@@ -4,6 +4,8 @@
  */
 import { PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
+import { isAt } from "./RowsByKey.ts"
+import { hasCitus, records } from "./Statements.ts"
 
 /**
  * The SQL condition that an organization is removed, by a column with its id. The index that it reads is nearly empty.
@@ -24,20 +26,22 @@ export type Removal = Effect.Effect<ReadonlyArray<RowsOf>, never, PgClient.PgCli
 
 /** The rows of tables with a column `organization_id`. Skips rows that another node deletes at the same time. */
 export const rowsIn = (...tables: ReadonlyArray<string>): Removal =>
-  Effect.map(PgClient.PgClient, (sql) =>
-    tables.map((table) => ({
+  Effect.gen(function* () {
+    const sql = yield* PgClient.PgClient
+    const isSharded = yield* hasCitus(sql)
+    return tables.map((table): RowsOf => ({
       table,
-      deleteSome: (organizationId, count) =>
-        Effect.map(
-          Effect.orDie(sql`
-            DELETE FROM ${sql(table)} WHERE organization_id = ${organizationId} AND ctid = ANY (ARRAY (
-              SELECT ctid FROM ${sql(table)} WHERE organization_id = ${organizationId}
-              LIMIT ${count} FOR UPDATE SKIP LOCKED))
-            RETURNING 1`),
+      deleteSome: (organizationId, count) => {
+        const some = sql`
+          SELECT ctid FROM ${sql(table)} WHERE organization_id = ${organizationId} LIMIT ${count} FOR UPDATE SKIP LOCKED`
+        return Effect.map(
+          records()(sql`
+            DELETE FROM ${sql(table)} WHERE ${isAt(sql, isSharded ? organizationId : null, some)} RETURNING 1`),
           (rows) => rows.length,
-        ),
-    })),
-  )
+        )
+      },
+    }))
+  })
 
 /**
  * {@link rowsIn} for a partitioned table, whose partitions repeat the locations of rows. The columns follow the

@@ -8,17 +8,17 @@ import { platformIdentity } from "../../../kernel/contract/Caller.ts"
 import type { RetentionJob } from "../../../kernel/database/ExpiredRows.ts"
 import { CurrentRetentionPeriods, endedBefore } from "../../../kernel/ports/RetentionPeriods.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
-import { Transactions } from "../../../kernel/database/Transactions.ts"
+import { transactionsByIndex } from "../../../kernel/database/RowsByKey.ts"
 import { AccessRepo } from "../Repo.ts"
 
 const make = Effect.gen(function* () {
   const repo = yield* AccessRepo
   const events = yield* Events
-  const transactions = yield* Transactions
+  const runByIndex = yield* transactionsByIndex
 
   /** Emits `TOKEN_EXPIRED` for up to `count` expired tokens. Returns the number of events. */
   const emitExpiries = Effect.fn("TokenRetention.emitExpiries")(function* (count: number) {
-    return yield* transactions.run(
+    return yield* runByIndex(
       Effect.gen(function* () {
         const expired = yield* repo.claimExpired(yield* now, count)
         for (const { instanceSlug, organizationId, serviceAccountSlug, ...token } of expired) {
@@ -40,7 +40,7 @@ const make = Effect.gen(function* () {
   const deleteRetired = Effect.fn("TokenRetention.deleteRetired")(function* (before: Date, count: number) {
     let deleted = 0
     for (const kind of ["organization", "instance", "platform"] as const) {
-      if (deleted < count) deleted += yield* repo.deleteRetired(kind, before, count - deleted)
+      if (deleted < count) deleted += yield* runByIndex(repo.deleteRetired(kind, before, count - deleted))
     }
     return deleted
   })

@@ -4,6 +4,7 @@ import { Context, Effect, Layer } from "effect"
 import { isRemoved } from "../../../kernel/database/RemovedOrganizations.ts"
 import { processDue } from "../../../kernel/database/DueOrganizations.ts"
 import type { DueRows } from "../../../kernel/database/DueOrganizations.ts"
+import { isAt, rowByKey } from "../../../kernel/database/RowsByKey.ts"
 import { column, executed, hasCitus, records } from "../../../kernel/database/Statements.ts"
 
 /** An instance that may have a notice due. */
@@ -37,6 +38,13 @@ export interface EmittedNotice {
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const isSharded = yield* hasCitus(sql)
+  const scheduleOf = (organizationId: string, key: string, select: string, more = sql``, lock?: string) =>
+    rowByKey(
+      sql,
+      select,
+      { table: "term_schedules", within: sql`organization_id = ${organizationId} ${more}`, column: "instance_id", key },
+      lock,
+    )
 
   return {
     /** Up to `count` instances of all organizations that are due, longest first. Takes no locks. */
@@ -49,11 +57,10 @@ const make = Effect.gen(function* () {
     /** Locks those instances' schedules that are still due, but for those that another transaction holds. */
     lockDue: (organizationId: string, instanceIds: ReadonlyArray<string>, at: Date) =>
       records<{ readonly instanceId: string }>()(sql`
-        SELECT instance_id AS "instanceId" FROM term_schedules
-        WHERE organization_id = ${organizationId} AND instance_id = ANY(${instanceIds}::uuid[]) AND due_at <= ${at}
-        FOR UPDATE SKIP LOCKED`),
+        SELECT due.instance_id AS "instanceId" FROM unnest(${instanceIds}::uuid[]) AS candidate (id)
+        CROSS JOIN ${scheduleOf(organizationId, "candidate.id", "instance_id", sql`AND (due_at <= ${at}) IS TRUE`, "FOR UPDATE SKIP LOCKED")} AS due`),
 
-    /** Reads the terms of instances whose schedules are locked. A statement of its own: it sees all that the locks waited for. */
+    /** Reads the terms of instances. After {@link lockDue} it is a statement of its own: it sees all that others have committed. */
     terms: (organizationId: string, instanceIds: ReadonlyArray<string>) =>
       records<TermRow>()(sql`
         SELECT schedule.instance_id AS "instanceId", instance.end_license_date AS "endLicenseDate",
@@ -63,11 +70,20 @@ const make = Effect.gen(function* () {
             WHERE emitted.organization_id = ${organizationId} AND emitted.instance_id = schedule.instance_id
               AND emitted.end_license_date = instance.end_license_date
           ) AS emitted
-        FROM term_schedules schedule
-        JOIN instances instance ON instance.organization_id = ${organizationId} AND instance.id = schedule.instance_id
-        JOIN licenses license ON license.organization_id = ${organizationId} AND license.id = instance.license_id
-        WHERE schedule.organization_id = ${organizationId} AND schedule.instance_id = ANY(${instanceIds}::uuid[])
-        ORDER BY schedule.instance_id`),
+        FROM unnest(${instanceIds}::uuid[]) AS candidate (id)
+        CROSS JOIN ${scheduleOf(organizationId, "candidate.id", "instance_id, set_at")} AS schedule
+        CROSS JOIN ${rowByKey(sql, "license_id, end_license_date, grace_days", {
+          table: "instances",
+          within: sql`organization_id = ${organizationId}`,
+          column: "id",
+          key: "candidate.id",
+        })} AS instance
+        CROSS JOIN ${rowByKey(sql, "grace_days", {
+          table: "licenses",
+          within: sql`organization_id = ${organizationId}`,
+          column: "id",
+          key: "instance.license_id",
+        })} AS license`),
 
     insertNotices: (organizationId: string, at: Date, rows: ReadonlyArray<EmittedNotice>) =>
       executed(sql`
@@ -79,22 +95,25 @@ const make = Effect.gen(function* () {
     /** Stores when to look at instances again, and the lead times that this rests on. */
     schedule: (organizationId: string, leads: string, rows: ReadonlyArray<NextLook>) =>
       executed(sql`
-        UPDATE term_schedules SET due_at = next.due_at, leads = ${leads}
-        FROM unnest(${column("uuid", rows, (row) => row.instanceId)}, (SELECT ${column("timestamptz", rows, (row) => row.dueAt)}))
-          AS next (instance_id, due_at)
-        WHERE term_schedules.organization_id = ${organizationId} AND term_schedules.instance_id = next.instance_id`),
+        WITH next AS MATERIALIZED (
+          SELECT planned.due_at, schedule.location
+          FROM unnest(${column("uuid", rows, (row) => row.instanceId)}, (SELECT ${column("timestamptz", rows, (row) => row.dueAt)}))
+            AS planned (instance_id, due_at)
+          CROSS JOIN ${scheduleOf(organizationId, "planned.instance_id", "ctid AS location")} AS schedule
+        )
+        UPDATE term_schedules SET due_at = next.due_at, leads = ${leads} FROM next
+        WHERE ${isSharded ? sql`organization_id = ${organizationId} AND` : sql``} term_schedules.ctid = next.location`),
 
-    /** Makes up to `count` instances due that were scheduled by other lead times. Returns how many. */
+    /** Makes up to `count` instances due that were scheduled by other lead times, latest first: no call passes over those of the calls before. Returns how many. */
     lookAgain: (leads: string, count: number) => {
       const due: DueRows = (select, scope, limit) => sql`
         SELECT ${sql.literal(select)} FROM term_schedules
-        WHERE ${scope} due_at IS NOT NULL AND leads <> ${leads} LIMIT ${limit}`
+        WHERE ${scope} due_at IS NOT NULL AND leads <> ${leads} ORDER BY due_at DESC LIMIT ${limit}`
       return processDue({ sql, isSharded, due }, count, (rows) =>
         Effect.map(
           records()(sql`
             UPDATE term_schedules SET due_at = 'epoch', leads = ${leads}
-            WHERE ${rows.scope} (organization_id, instance_id) IN (
-              ${due("organization_id, instance_id", rows.scope, rows.count)} FOR UPDATE SKIP LOCKED)
+            WHERE ${isAt(sql, rows.organizationId, sql`${due("ctid", rows.scope, rows.count)} FOR UPDATE SKIP LOCKED`)}
             RETURNING 1`),
           (found) => found.length,
         ),

@@ -5,7 +5,7 @@
  */
 import { Array as Arr, Context, Duration, Effect, Layer } from "effect"
 import { platformIdentity } from "../../../kernel/contract/Caller.ts"
-import { Transactions } from "../../../kernel/database/Transactions.ts"
+import { transactionsByIndex } from "../../../kernel/database/RowsByKey.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Events } from "../../events/Service.ts"
 import type { Instance } from "../Model.ts"
@@ -18,6 +18,9 @@ import type { Notice } from "./Rules.ts"
 
 /** Instances per pass, hence at most so many per transaction. */
 export const TERM_BATCH = 500
+
+// A change of an instance waits for the lock of its schedule, and each event takes about a millisecond.
+const MAX_SPEAKING = 50
 
 /** Emits the events about the ends of licenses. */
 export class TermNotices extends Context.Service<
@@ -35,7 +38,7 @@ export class TermNotices extends Context.Service<
       const repo = yield* TermsRepo
       const instances = yield* InstancesRepo
       const events = yield* Events
-      const transactions = yield* Transactions
+      const runByIndex = yield* transactionsByIndex
       const leads = yield* CurrentTermLeads
       const leadsText = leads.map(Duration.toMillis).join()
 
@@ -81,28 +84,42 @@ export class TermNotices extends Context.Service<
         )
       })
 
+      /** Looks at the instances without locks first: those with notices are locked in small groups, the others only to be scheduled. */
+      const groupsOf = Effect.fnUntraced(function* (organizationId: string, candidates: ReadonlyArray<string>) {
+        const at = yield* now
+        const terms = yield* runByIndex(repo.terms(organizationId, candidates))
+        const speaking = new Set(
+          terms.filter((term) => planFor(term, at).due.length > 0).map(({ instanceId }) => instanceId),
+        )
+        const silent = candidates.filter((id) => !speaking.has(id))
+        return [...(silent.length === 0 ? [] : [silent]), ...Arr.chunksOf([...speaking], MAX_SPEAKING)]
+      })
+
+      const emitIn = Effect.fnUntraced(function* (organizationId: string, candidates: ReadonlyArray<string>) {
+        for (const group of yield* groupsOf(organizationId, candidates)) {
+          yield* runByIndex(emitFor(organizationId, group))
+        }
+      })
+
       return TermNotices.of({
         emitDue: Effect.gen(function* () {
-          const candidates = yield* repo.due(yield* now, TERM_BATCH)
+          const candidates = yield* runByIndex(repo.due(yield* now, TERM_BATCH))
           const byOrganization = Object.entries(Arr.groupBy(candidates, (row) => row.organizationId))
           // One organization's failure does not keep the others waiting.
           const exits = yield* Effect.forEach(byOrganization, ([organizationId, due]) =>
             Effect.exit(
-              transactions.run(
-                emitFor(
-                  organizationId,
-                  due.map(({ instanceId }) => instanceId),
-                ),
+              emitIn(
+                organizationId,
+                due.map(({ instanceId }) => instanceId),
               ),
             ),
           )
           yield* Effect.all(exits, { discard: true })
           return candidates.length
         }).pipe(Effect.withSpan("TermNotices.emitDue")),
-        applyLeads: Effect.repeat(repo.lookAgain(leadsText, TERM_BATCH), { while: (count) => count > 0 }).pipe(
-          Effect.asVoid,
-          Effect.withSpan("TermNotices.applyLeads"),
-        ),
+        applyLeads: Effect.repeat(runByIndex(repo.lookAgain(leadsText, TERM_BATCH)), {
+          while: (count) => count > 0,
+        }).pipe(Effect.asVoid, Effect.withSpan("TermNotices.applyLeads")),
       })
     }),
   )

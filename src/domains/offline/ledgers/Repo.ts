@@ -4,6 +4,7 @@ import { Context, Effect, Layer, Option } from "effect"
 import type { Position } from "../../../kernel/contract/Page.ts"
 import { processDue } from "../../../kernel/database/DueOrganizations.ts"
 import type { DueRows, RowsInTurn } from "../../../kernel/database/DueOrganizations.ts"
+import { transactionsByIndex } from "../../../kernel/database/RowsByKey.ts"
 import { hasCitus, record, records } from "../../../kernel/database/Statements.ts"
 import type { OfflineLedger } from "./Model.ts"
 import type { LedgerPosition, NamedBundle } from "./Rules.ts"
@@ -32,6 +33,7 @@ export interface LedgerKey {
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const isSharded = yield* hasCitus(sql)
+  const runByIndex = yield* transactionsByIndex
   const columns =
     sql.literal(`source, lines::float8 AS lines, head, bundle_sequence AS "bundleSequence", closed_at AS "closedAt",
     forked_at AS "forkedAt", created_at AS "createdAt", updated_at AS "updatedAt"`)
@@ -52,22 +54,23 @@ const make = Effect.gen(function* () {
   const deleteIn = ({ count, organizationId, scope }: RowsInTurn, at: Date) => {
     const ofSame = (row: string) =>
       organizationId === null ? sql.literal(`${row}.organization_id`) : sql`${organizationId}`
+    const inShard = organizationId === null ? sql`` : sql`ledger.organization_id = ${organizationId} AND`
     return Effect.map(
       record<{ readonly due: number }>()(sql`
           WITH due AS MATERIALIZED (
-            ${expired(at)("organization_id, instance_id, source", scope, count)} FOR UPDATE SKIP LOCKED
+            ${expired(at)("organization_id, instance_id, ctid AS location", scope, count)} FOR UPDATE SKIP LOCKED
           ), newest AS MATERIALIZED (
-            SELECT due.*, (SELECT max(usage_until) FROM offline_bundles bundle
-              WHERE bundle.organization_id = ${ofSame("due")} AND bundle.instance_id = due.instance_id) AS until
+            SELECT due.*, (SELECT max(bundle.usage_until) FROM (
+              SELECT usage_until FROM offline_bundles
+              WHERE organization_id = ${ofSame("due")} AND instance_id BETWEEN due.instance_id AND due.instance_id
+              ORDER BY instance_id, sequence OFFSET 0) AS bundle) AS until
             FROM due
           ), extended AS (
             UPDATE offline_ledgers ledger SET until = newest.until FROM newest
-            WHERE ledger.organization_id = ${ofSame("newest")} AND ledger.instance_id = newest.instance_id
-              AND ledger.source = newest.source AND newest.until > ${at}
+            WHERE ${inShard} ledger.ctid = newest.location AND newest.until > ${at}
           ), deleted AS (
             DELETE FROM offline_ledgers ledger USING newest
-            WHERE ledger.organization_id = ${ofSame("newest")} AND ledger.instance_id = newest.instance_id
-              AND ledger.source = newest.source AND coalesce(newest.until <= ${at}, true)
+            WHERE ${inShard} ledger.ctid = newest.location AND coalesce(newest.until <= ${at}, true)
           )
           SELECT count(*)::int AS due FROM due`),
       (row) => Option.getOrThrow(row).due,
@@ -135,7 +138,7 @@ const make = Effect.gen(function* () {
      * stays as long as that. Returns how many were due.
      */
     deleteExpired: (at: Date, count: number) =>
-      processDue({ sql, isSharded, due: expired(at) }, count, (rows) => deleteIn(rows, at)),
+      processDue({ sql, isSharded, due: expired(at) }, count, (rows) => runByIndex(deleteIn(rows, at))),
   }
 })
 

@@ -18,8 +18,8 @@ const MIN_EVENTS = 500
 /** How long after its last event a total is over, so that all its events are added. */
 const OVER_AFTER_MS = 2 * HOUR_MS
 
-/** The most events that one statement adds. */
-const MAX_ADDED = 200_000
+/** The most events that one statement adds: a report in the past of the same total waits for it. */
+const MAX_ADDED = 20_000
 
 interface HourRow {
   readonly periodStart: Date
@@ -97,8 +97,11 @@ const make = Effect.gen(function* () {
         SELECT t.organization_id AS "organizationId", t.instance_id AS "instanceId", t.entitlement_id AS "entitlementId",
           t.period_start AS "periodStart"
         FROM usage_totals t
-        LEFT JOIN usage_rollups r ON r.organization_id = t.organization_id AND r.instance_id = t.instance_id
-          AND r.entitlement_id = t.entitlement_id AND r.period_start = t.period_start
+        LEFT JOIN LATERAL (
+          SELECT rolled_to FROM usage_rollups
+          WHERE organization_id = t.organization_id AND instance_id = t.instance_id AND entitlement_id = t.entitlement_id
+            AND period_start = t.period_start OFFSET 0
+        ) r ON true
         WHERE t.event_count > ${MIN_EVENTS} AND t.event_count > coalesce(r.rolled_to, 0)
           + CASE WHEN t.last_at < ${new Date(at.getTime() - OVER_AFTER_MS)} THEN 0 ELSE ${MIN_EVENTS} END
         LIMIT ${count}`),

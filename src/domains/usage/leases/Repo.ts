@@ -4,7 +4,7 @@ import { Context, Effect, Layer, Option } from "effect"
 import { idBefore } from "../../../kernel/contract/Page.ts"
 import type { Position } from "../../../kernel/contract/Page.ts"
 import { deletionOf } from "../../../kernel/database/ExpiredRows.ts"
-import { executed, hasCitus, record, records, returnedRow } from "../../../kernel/database/Statements.ts"
+import { executed, record, records, returnedRow } from "../../../kernel/database/Statements.ts"
 import type { Meter } from "../ledger/Model.ts"
 import type { Lease } from "./Model.ts"
 
@@ -25,7 +25,7 @@ export interface LeaseRow extends Omit<Lease, "instance" | "entitlement"> {
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  const deleteDue = deletionOf(sql, yield* hasCitus(sql), "usage_leases")
+  const deleteDue = yield* deletionOf("usage_leases")
   const columns =
     sql.literal(`lease.id, lease.holder, lease.acquired_at AS "acquiredAt", lease.renewed_at AS "renewedAt",
     lease.expires_at AS "expiresAt", lease.metadata`)

@@ -113,16 +113,19 @@ const make = Effect.gen(function* () {
       if (changes.length === 0) return 0
       const changed = sql`jsonb_to_recordset(${sql.json(changes)}) AS changed
         (organization_id uuid, instance_id uuid, entitlement_id uuid, period_start timestamptz)`
-      const isOf = (table: string) =>
-        sql.literal(`${table}.organization_id = changed.organization_id AND ${table}.instance_id = changed.instance_id
-          AND ${table}.entitlement_id = changed.entitlement_id`)
+      // Begins with the changes. A join could begin with all days, and compare each with each change.
+      const areOf = (table: string, further: Fragment) => sql`ctid = ANY (ARRAY (
+        SELECT found.location FROM ${changed} CROSS JOIN LATERAL (
+          SELECT ctid AS location FROM ${sql(table)}
+          WHERE organization_id = changed.organization_id AND instance_id = changed.instance_id
+            AND entitlement_id = changed.entitlement_id AND ${further} OFFSET 0
+        ) AS found))`
+      const ofPeriod = sql`period_start = changed.period_start`
+      yield* executed(sql`DELETE FROM usage_days WHERE ${areOf("usage_days", sql`${ofPeriod} AND day >= ${notYet}`)}`)
+      yield* executed(sql`DELETE FROM usage_key_buckets WHERE ${areOf("usage_key_buckets", sql`start >= ${notYet}`)}`)
       yield* executed(sql`
-        DELETE FROM usage_days d USING ${changed}
-        WHERE ${isOf("d")} AND d.period_start = changed.period_start AND d.day >= ${notYet}`)
-      yield* executed(sql`DELETE FROM usage_key_buckets b USING ${changed} WHERE ${isOf("b")} AND b.start >= ${notYet}`)
-      yield* executed(sql`
-        UPDATE usage_unique_keys k SET first_at = NULL FROM ${changed}
-        WHERE ${isOf("k")} AND k.period_start = changed.period_start AND k.first_at >= ${notYet}`)
+        UPDATE usage_unique_keys SET first_at = NULL
+        WHERE ${areOf("usage_unique_keys", sql`${ofPeriod} AND first_at >= ${notYet}`)}`)
       // All periods of a changed meter, because a bucket of unique keys can touch several.
       const meters = sql`(SELECT DISTINCT organization_id, instance_id, entitlement_id FROM ${changed})`
       yield* sum(partition, sql`(e.organization_id, e.instance_id, e.entitlement_id) IN ${meters}`)

@@ -6,7 +6,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { deletionOf } from "../../../kernel/database/ExpiredRows.ts"
-import { hasCitus, record, returnedRow } from "../../../kernel/database/Statements.ts"
+import { record, returnedRow } from "../../../kernel/database/Statements.ts"
 import type { TotalKey } from "../ledger/Account.ts"
 import { MAX_LIFETIME_SECONDS } from "./Model.ts"
 import type { StoredReservation } from "./Model.ts"
@@ -21,7 +21,7 @@ export interface ReservationEnd {
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  const deleteDue = deletionOf(sql, yield* hasCitus(sql), "usage_reservations")
+  const deleteDue = yield* deletionOf("usage_reservations")
   const ending = (organizationId: string, id: string, { actor, at, committedQuantity, state }: ReservationEnd) => sql`
     UPDATE usage_reservations SET state = ${state}, committed_quantity = ${committedQuantity}::text::numeric,
       ended_at = ${at}, ended_by = ${sql.json(actor)}

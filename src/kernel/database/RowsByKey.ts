@@ -1,0 +1,61 @@
+/**
+ * Finds rows by their keys in the background, whatever the statistics say.
+ *
+ * Plans of prepared statements are kept. One of a moment when an organization had few rows takes all its rows for one row, and finds
+ * `organization_id = $1 AND id = ANY($2)` by reading them all: each with each key, and with each row of a joined table. Ten minutes
+ * later that is ruinous. So statements in the background begin with the keys, and look up one row for each.
+ */
+import { PgClient } from "@effect/sql-pg"
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { Fragment } from "effect/sql/Statement"
+import { planByIndex } from "./Statements.ts"
+import { Transaction, Transactions } from "./Transactions.ts"
+
+/** Where a key is looked up. */
+export interface Keyed {
+  readonly table: string
+  /** The condition on the first columns of a unique index: the organization, mostly. */
+  readonly within: Fragment
+  /** The last column of that index. */
+  readonly column: string
+  /** Its value: a column of the rows before. */
+  readonly key: string
+}
+
+/**
+ * The subquery of the one row with a key, to be joined `LATERAL`. Only the index of the key has its order: of others that begin with the
+ * organization, the database would take any that looks as good.
+ */
+export const rowByKey = (
+  sql: SqlClient,
+  select: string,
+  { column, key, table, within }: Keyed,
+  lock = "",
+): Fragment => {
+  const [name, value] = [sql(column), sql.literal(key)]
+  return sql`LATERAL (
+    SELECT ${sql.literal(select)} FROM ${sql(table)} WHERE ${within} AND ${name} BETWEEN ${value} AND ${value}
+    ORDER BY ${name} LIMIT 1 ${sql.literal(lock)})`
+}
+
+/**
+ * The condition that a row is where a subquery found it. The organization, by which Citus finds the shard, would make other databases
+ * read all of its rows.
+ */
+export const isAt = (sql: SqlClient, shard: string | null, locations: Fragment): Fragment =>
+  shard === null
+    ? sql`ctid = ANY (ARRAY (${locations}))`
+    : sql`organization_id = ${shard} AND ctid = ANY (ARRAY (${locations}))`
+
+/** Runs work in one transaction whose statements are planned by index. */
+export type RunByIndex = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, Exclude<R, Transaction>>
+
+/** Transactions of work in the background. */
+export const transactionsByIndex: Effect.Effect<RunByIndex, never, PgClient.PgClient | Transactions> = Effect.gen(
+  function* () {
+    const sql = yield* PgClient.PgClient
+    const transactions = yield* Transactions
+    return (work) => transactions.run(Effect.andThen(planByIndex(sql), work))
+  },
+)
