@@ -21,17 +21,21 @@ describe("an edit", () => {
     assert.isUndefined(edit({ metadata: seen }, { metadata: written(seen) }, ["metadata"]))
   })
 
-  it.prop("has what changed, and nothing else", { seen: Body, after: Body }, ({ seen, after }) => {
-    const names = Object.keys({ ...seen, ...after }).filter((name) => !isSame(seen[name], after[name]))
-    const found = edit(seen, after)
-    assert.deepStrictEqual(Object.keys(found?.bodyFor(seen) ?? {}).toSorted(), names.toSorted())
-    for (const [name, value] of Object.entries(found?.bodyFor(seen) ?? {})) assert.isTrue(isSame(value, after[name]))
-  })
+  it.prop(
+    "has what changed, and nothing else",
+    { seen: Body, after: Body },
+    ({ seen, after }: { readonly seen: Body; readonly after: Body }) => {
+      const names = Object.keys({ ...seen, ...after }).filter((name) => !isSame(seen[name], after[name]))
+      const found = edit(seen, after)
+      assert.deepStrictEqual(Object.keys(found?.bodyFor(seen) ?? {}).toSorted(), names.toSorted())
+      for (const [name, value] of Object.entries(found?.bodyFor(seen) ?? {})) assert.isTrue(isSame(value, after[name]))
+    },
+  )
 
   it.prop(
     "of an object changes its keys alone, whatever another writer stored under others",
     { seen: Body, after: Body, theirs: Body },
-    ({ seen, after, theirs }) => {
+    ({ seen, after, theirs }: { readonly seen: Body; readonly after: Body; readonly theirs: Body }) => {
       const found = edit({ metadata: seen }, { metadata: after }, ["metadata"])
       if (found === undefined) return
       const sent = Object(found.bodyFor({ metadata: theirs })["metadata"])
