@@ -22,8 +22,9 @@ const root = createRoot(document.getElementById("root") ?? document.body)
 const enter = async (): Promise<void> => {
   const url = new URL(location.href)
   if (url.pathname !== `${import.meta.env.BASE_URL}signed-in`) return restore(url.pathname + url.search)
-  history.replaceState(null, "", import.meta.env.BASE_URL)
-  history.replaceState(null, "", await finishSignIn(url))
+  const show = (path: string) => history.replaceState(null, "", path)
+  show(import.meta.env.BASE_URL)
+  await finishSignIn(url, show)
 }
 
 const start = async (): Promise<void> => {

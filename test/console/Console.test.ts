@@ -1,5 +1,6 @@
 import { layer } from "@effect/vitest"
 import * as Budgets from "./suites/Budgets.ts"
+import * as Edits from "./suites/Edits.ts"
 import * as Forms from "./suites/Forms.ts"
 import * as Catalogue from "./suites/Catalogue.ts"
 import * as Delivery from "./suites/Delivery.ts"
@@ -26,6 +27,7 @@ if (whyNoBrowser === undefined) {
     Questions.suite(it)
     Writing.suite(it)
     Forms.suite(it)
+    Edits.suite(it)
     Catalogue.suite(it)
     Delivery.suite(it)
   })

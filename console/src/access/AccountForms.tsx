@@ -1,6 +1,8 @@
 /** Creating, editing and deleting a service account. */
 import { useState } from "react"
+import { call } from "../kernel/Api.ts"
 import type { ServiceAccount } from "../kernel/Contract.ts"
+import { useRecordForm } from "../kernel/forms/Update.ts"
 import { orNull, orUndefined } from "../kernel/Inputs.ts"
 import { defined, useWrite } from "../kernel/Queries.ts"
 import { t as common } from "../kernel/texts.en.ts"
@@ -42,22 +44,24 @@ export const EditAccount = ({
   readonly account: ServiceAccount
   readonly onClose: () => void
 }) => {
-  const [values, setValues] = useState({ name: account.name, externalId: account.externalId ?? "" })
-  const write = useWrite("PATCH /api/service-accounts/:serviceAccountSlug", { ...STALE, done: onClose })
-  const field = fieldsOf(values, setValues, write.error)
+  const params = { serviceAccountSlug: account.slug }
+  const { dialog, error, setValues, values } = useRecordForm("PATCH /api/service-accounts/:serviceAccountSlug", {
+    record: account,
+    valuesOf: (one) => ({ name: one.name, externalId: one.externalId ?? "" }),
+    bodyOf: ({ externalId, name }) => ({ name, externalId: orNull(externalId) }),
+    read: () => call("GET /api/service-accounts/:serviceAccountSlug", { params }),
+    request: (body) => ({ params, body }),
+    ...STALE,
+    done: onClose,
+  })
+  const field = fieldsOf(values, setValues, error)
   return (
     <FormDialog
       title={t.edit(account.name)}
       submit={common.common.save}
       fields={["name", "externalId"]}
       onClose={onClose}
-      write={write}
-      onSubmit={() =>
-        write.mutate({
-          params: { serviceAccountSlug: account.slug },
-          body: { name: values.name, externalId: orNull(values.externalId) },
-        })
-      }
+      {...dialog}
     >
       <TextField label={common.common.name} isRequired autoFocus {...field("name")} />
       <TextField label={t.externalId} hint={t.externalIdHint} isCode {...field("externalId")} />

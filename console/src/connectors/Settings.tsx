@@ -2,14 +2,17 @@
 import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { call, Problem } from "../kernel/Api.ts"
-import { formOf, isReadable, valueOf } from "../kernel/forms/SchemaForm.ts"
+import { editOf } from "../kernel/forms/Edit.ts"
+import type { Edit } from "../kernel/forms/Edit.ts"
+import { formOf, isReadable, KEPT, valueOf } from "../kernel/forms/SchemaForm.ts"
 import type { Field } from "../kernel/forms/SchemaForm.ts"
+import { resolutionOf, useFollow, useUpdate } from "../kernel/forms/Update.ts"
 import { keyOf, useRead, useWrite } from "../kernel/Queries.ts"
 import type { Answer } from "../kernel/Contract.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { announce } from "../widgets/Announcer.tsx"
 import { Button } from "../widgets/Button.tsx"
-import { ConfirmDialog, errorsOf } from "../widgets/forms/Form.tsx"
+import { ConfirmDialog, errorsOf, Form, FormFailure } from "../widgets/forms/Form.tsx"
 import { SchemaFields } from "../widgets/forms/SchemaFields.tsx"
 import { Section } from "../widgets/Page.tsx"
 import { Failure, Loading } from "../widgets/States.tsx"
@@ -67,6 +70,59 @@ const Test = ({ isChanged, name }: { readonly name: string; readonly isChanged: 
   )
 }
 
+type Settings = Record["settings"]
+type Change = { readonly settings: Settings }
+
+/** A stored secret has one text whatever it is, so another time of the record stands for another secret. */
+const withSecrets = (values: object, record: Record | null): object =>
+  Object.fromEntries(
+    Object.entries(values).map(([name, value]) =>
+      JSON.stringify(value)?.includes(KEPT) ? [name, `${KEPT} (${record?.updatedAt})`] : [name, value],
+    ),
+  )
+
+/** The settings of a form, which it changes one by one: others stay as they are stored. */
+const useSettingsForm = (schema: Schema, record: Record | null) => {
+  const start = (seen: Record | null) => ({ seen, form: formOf(schema.schema, seen?.settings), isChanged: false })
+  const [state, set] = useState(() => start(record))
+  const { form, isChanged, seen } = state
+  useFollow(record, !isChanged, () => set(start(record)))
+  const changed = (): Edit<Record | null, Change> | undefined => {
+    const after: Settings = { ...Object(valueOf(form)) }
+    if (seen === null) {
+      return { seen, replaces: (stored) => ({ settings: stored?.settings }), bodyFor: () => ({ settings: after }) }
+    }
+    const before: Settings = { ...Object(valueOf(formOf(schema.schema, seen.settings))) }
+    const storedIn = (stored: Record | null) => ({ settings: stored?.settings ?? {} })
+    const edit = editOf<Record | null, Change>({
+      seen,
+      before: { settings: before },
+      after: { settings: after },
+      storedIn,
+      merged: ["settings"],
+    })
+    return (
+      edit && {
+        seen,
+        replaces: (stored) => withSecrets(edit.replaces(stored), stored),
+        bodyFor: (stored) => ({ settings: edit.bodyFor(stored).settings ?? after }),
+      }
+    )
+  }
+  return {
+    form,
+    isChanged,
+    changed,
+    change: (next: Field) => set({ seen, form: next, isChanged: true }),
+    undo: () => set(start(record)),
+    take: (stored: Record | null) => set(start(stored)),
+    keep: (stored: Record | null) => {
+      const settings = changed()?.bodyFor(stored).settings ?? stored?.settings
+      set({ seen: stored, form: formOf(schema.schema, settings), isChanged: true })
+    },
+  }
+}
+
 const Loaded = ({
   mayWrite,
   name,
@@ -75,35 +131,28 @@ const Loaded = ({
 }: {
   readonly name: string
   readonly schema: Schema
-  readonly record: Record | undefined
+  readonly record: Record | null
   readonly mayWrite: boolean
 }) => {
-  const initial = (): Field => formOf(schema.schema, record?.settings)
-  const [form, setForm] = useState(initial)
-  const [isChanged, setChanged] = useState(false)
+  const settings = useSettingsForm(schema, record)
+  const { form, isChanged } = settings
   const [isDeleting, setDeleting] = useState(false)
-  const write = useWrite("PUT /api/connectors/:connectorName/settings", {
+  const params = { connectorName: name }
+  const update = useUpdate("PUT /api/connectors/:connectorName/settings", {
+    read: () => readSettings(params),
+    request: (body: Change) => ({ params, body }),
     ...STALE,
-    done: ({ settings }) => {
+    done: (saved) => {
       // Without the secrets that were typed: the service keeps them from here on.
-      setForm(formOf(schema.schema, settings))
-      setChanged(false)
+      if (saved !== undefined) settings.take(saved)
       announce(t.saved)
     },
   })
-  const change = (next: Field) => {
-    setForm(next)
-    setChanged(true)
-  }
-  const save = () => {
-    const settings = { ...Object(valueOf(form)) }
-    write.mutate({ params: { connectorName: name }, body: { settings } })
-  }
   return (
     <div className="halves">
       <Section title={t.settings}>
         <p className="muted">
-          {record === undefined ? (
+          {record === null ? (
             t.noSettings
           ) : (
             <>
@@ -112,69 +161,73 @@ const Loaded = ({
           )}
         </p>
         {mayWrite ? (
-          <form
-            className="form"
-            noValidate
-            onSubmit={(event) => {
-              event.preventDefault()
-              if (!write.isPending && isReadable(form)) save()
+          <Form
+            onSubmit={() => {
+              if (!update.isPending && isReadable(form)) update.save(settings.changed())
             }}
           >
-            <SchemaFields field={form} onChange={change} errors={errorsOf(write.error)} at="body.settings" />
-            {write.error !== null && errorsOf(write.error).length === 0 && <Failure error={write.error} />}
+            <SchemaFields field={form} onChange={settings.change} errors={errorsOf(update.error)} at="body.settings" />
+            <FormFailure
+              error={update.error}
+              fields={["settings"]}
+              resolution={resolutionOf(update.error, settings, update.reset)}
+            />
             <div className="actions">
-              <Button type="submit" look="primary" isPending={write.isPending} isDisabled={!isReadable(form)}>
+              <Button type="submit" look="primary" isPending={update.isPending} isDisabled={!isReadable(form)}>
                 {t.save}
               </Button>
               {isChanged && (
                 <Button
                   onPress={() => {
-                    setForm(initial)
-                    setChanged(false)
-                    write.reset()
+                    settings.undo()
+                    update.reset()
                   }}
                 >
                   {t.undo}
                 </Button>
               )}
-              {record !== undefined && <Button onPress={() => setDeleting(true)}>{t.removeSettings}</Button>}
+              {record !== null && <Button onPress={() => setDeleting(true)}>{t.removeSettings}</Button>}
             </div>
-          </form>
+          </Form>
         ) : (
-          record !== undefined && (
+          record !== null && (
             <pre tabIndex={0} role="region" aria-label={t.settings}>
               {JSON.stringify(record.settings, null, 2)}
             </pre>
           )
         )}
       </Section>
-      {mayWrite && record !== undefined && <Test name={name} isChanged={isChanged} />}
+      {mayWrite && record !== null && <Test name={name} isChanged={isChanged} />}
       {isDeleting && <Delete name={name} onClose={() => setDeleting(false)} />}
     </div>
   )
 }
 
+type Params = { readonly connectorName: string }
+
 /**
  * The stored settings, or `null`. That there are none is an answer, not an error: reading them again must not take away the form,
  * and what was typed into it.
  */
-const useSettings = (request: { readonly params: { readonly connectorName: string } }) =>
+const readSettings = async (params: Params, signal?: AbortSignal): Promise<Record | null> => {
+  try {
+    return await call(SETTINGS, { params }, { signal })
+  } catch (error) {
+    if (error instanceof Problem && error.status === 404) return null
+    throw error
+  }
+}
+
+const useSettings = (params: Params) =>
   useQuery<Record | null>({
-    queryKey: keyOf(SETTINGS, request),
-    queryFn: async ({ signal }) => {
-      try {
-        return await call(SETTINGS, request, { signal })
-      } catch (error) {
-        if (error instanceof Problem && error.status === 404) return null
-        throw error
-      }
-    },
+    queryKey: keyOf(SETTINGS, { params }),
+    queryFn: ({ signal }) => readSettings(params, signal),
   })
 
 export const Settings = ({ mayWrite, name }: { readonly name: string; readonly mayWrite: boolean }) => {
-  const request = { params: { connectorName: name } }
-  const schema = useRead("GET /api/connectors/:connectorName/settings/schema", request)
-  const record = useSettings(request)
+  const params = { connectorName: name }
+  const schema = useRead("GET /api/connectors/:connectorName/settings/schema", { params })
+  const record = useSettings(params)
   const error = schema.error ?? record.error
   if (error !== null && (schema.data === undefined || record.data === undefined)) {
     return (
@@ -190,6 +243,5 @@ export const Settings = ({ mayWrite, name }: { readonly name: string; readonly m
   if (schema.data === undefined || record.data === undefined) return <Loading />
   // Another version of the schema is another form; stored settings replace it only when they appear or go.
   const key = `${schema.data.version} ${record.data === null}`
-  const stored = record.data ?? undefined
-  return <Loaded key={key} name={name} schema={schema.data} record={stored} mayWrite={mayWrite} />
+  return <Loaded key={key} name={name} schema={schema.data} record={record.data} mayWrite={mayWrite} />
 }

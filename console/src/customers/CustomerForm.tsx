@@ -1,6 +1,8 @@
 /** Creates or changes a customer. */
 import { useState } from "react"
+import { call } from "../kernel/Api.ts"
 import type { Customer } from "../kernel/Contract.ts"
+import { useRecordForm } from "../kernel/forms/Update.ts"
 import { orNull, orUndefined } from "../kernel/Inputs.ts"
 import { defined, useWrite } from "../kernel/Queries.ts"
 import { t as common } from "../kernel/texts.en.ts"
@@ -33,6 +35,19 @@ const Fields = ({
   )
 }
 
+const valuesOf = (customer: Customer): Values => ({
+  name: customer.name,
+  slug: customer.slug,
+  domain: customer.domain ?? "",
+  externalCustomerId: customer.externalCustomerId ?? "",
+})
+
+const changeableOf = ({ domain, externalCustomerId, name }: Values) => ({
+  name,
+  domain: orNull(domain),
+  externalCustomerId: orNull(externalCustomerId),
+})
+
 export const CreateCustomer = ({
   onClose,
   onCreated,
@@ -51,12 +66,7 @@ export const CreateCustomer = ({
       write={write}
       onSubmit={() =>
         write.mutate({
-          body: defined({
-            name: values.name,
-            slug: orUndefined(values.slug),
-            domain: orNull(values.domain),
-            externalCustomerId: orNull(values.externalCustomerId),
-          }),
+          body: defined({ ...changeableOf(values), slug: orUndefined(values.slug) }),
         })
       }
     >
@@ -66,32 +76,19 @@ export const CreateCustomer = ({
 }
 
 export const EditCustomer = ({ customer, onClose }: { readonly customer: Customer; readonly onClose: () => void }) => {
-  const [values, setValues] = useState<Values>({
-    name: customer.name,
-    slug: customer.slug,
-    domain: customer.domain ?? "",
-    externalCustomerId: customer.externalCustomerId ?? "",
+  const params = { customerSlug: customer.slug }
+  const { dialog, error, setValues, values } = useRecordForm("PATCH /api/customers/:customerSlug", {
+    record: customer,
+    valuesOf,
+    bodyOf: changeableOf,
+    read: () => call("GET /api/customers/:customerSlug", { params }),
+    request: (body) => ({ params, body }),
+    stale: ["/api/customers"],
+    done: onClose,
   })
-  const write = useWrite("PATCH /api/customers/:customerSlug", { stale: ["/api/customers"], done: onClose })
   return (
-    <FormDialog
-      title={t.edit}
-      submit={common.common.save}
-      fields={FIELDS}
-      onClose={onClose}
-      write={write}
-      onSubmit={() =>
-        write.mutate({
-          params: { customerSlug: customer.slug },
-          body: {
-            name: values.name,
-            domain: orNull(values.domain),
-            externalCustomerId: orNull(values.externalCustomerId),
-          },
-        })
-      }
-    >
-      <Fields values={values} onChange={setValues} error={write.error} isNew={false} />
+    <FormDialog title={t.edit} submit={common.common.save} fields={FIELDS} onClose={onClose} {...dialog}>
+      <Fields values={values} onChange={setValues} error={error} isNew={false} />
     </FormDialog>
   )
 }

@@ -1,11 +1,13 @@
 /** Creates or changes an entitlement. The type and how it is measured are chosen once. */
 import { useState } from "react"
+import { call } from "../kernel/Api.ts"
 import type { Body, Entitlement } from "../kernel/Contract.ts"
-import { orNull, orNullNumber, orUndefined } from "../kernel/Inputs.ts"
+import { useRecordForm } from "../kernel/forms/Update.ts"
+import { orNull, orNullNumber, orUndefined, proseOrNull } from "../kernel/Inputs.ts"
 import { defined, useRead, useWrite } from "../kernel/Queries.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { CheckField, SelectField, TextField } from "../widgets/forms/Fields.tsx"
-import { errorAt, FormDialog } from "../widgets/forms/Form.tsx"
+import { fieldsOf, FormDialog } from "../widgets/forms/Form.tsx"
 import { t } from "./texts.en.ts"
 
 const TEXTS = [
@@ -57,7 +59,7 @@ const initial = (one: Entitlement | undefined): Values => ({
 /** What can change later too. */
 const changeableOf = (values: Values) => ({
   name: values.name,
-  description: orNull(values.description),
+  description: proseOrNull(values.description),
   unitSingular: orNull(values.unitSingular),
   unitPlural: orNull(values.unitPlural),
   saleUnitFactor: orNullNumber(values.saleUnitFactor),
@@ -169,34 +171,21 @@ const Groups = ({
   )
 }
 
-const EntitlementDialog = ({
-  entitlement,
-  onClose,
-  onSubmit,
-  write,
+const Fields = ({
+  error,
+  isNew,
+  onChange,
+  values,
 }: {
-  readonly entitlement?: Entitlement
-  readonly onClose: () => void
-  readonly onSubmit: (values: Values) => void
-  readonly write: { readonly error: unknown; readonly isPending: boolean }
+  readonly values: Values
+  readonly onChange: (values: Values) => void
+  readonly error: unknown
+  readonly isNew: boolean
 }) => {
-  const [values, setValues] = useState(() => initial(entitlement))
-  const isNew = entitlement === undefined
-  const field: PartProps["field"] = (name) => ({
-    value: values[name],
-    onChange: (value) => setValues({ ...values, [name]: value }),
-    error: errorAt(write.error, name),
-  })
+  const field = fieldsOf(values, onChange, error)
+  const groups = field("groupSlugs")
   return (
-    <FormDialog
-      title={isNew ? t.create : t.edit}
-      submit={isNew ? common.common.create : common.common.save}
-      fields={FIELDS}
-      wide
-      onClose={onClose}
-      write={write}
-      onSubmit={() => onSubmit(values)}
-    >
+    <>
       <TextField label={common.common.name} isRequired autoFocus {...field("name")} />
       {isNew && <TextField label={common.common.slug} hint={common.common.slugHint} isCode {...field("slug")} />}
       {isNew && <Kind field={field} values={values} />}
@@ -205,16 +194,10 @@ const EntitlementDialog = ({
       <CheckField
         label={t.userFacing}
         isSelected={values.userFacing}
-        onChange={(userFacing) => setValues({ ...values, userFacing })}
+        onChange={(userFacing) => onChange({ ...values, userFacing })}
       />
-      {isNew && (
-        <Groups
-          value={values.groupSlugs}
-          onChange={(groupSlugs) => setValues({ ...values, groupSlugs })}
-          error={errorAt(write.error, "groupSlugs")}
-        />
-      )}
-    </FormDialog>
+      {isNew && <Groups {...groups} />}
+    </>
   )
 }
 
@@ -225,12 +208,17 @@ export const CreateEntitlement = ({
   readonly onClose: () => void
   readonly onCreated: (slug: string) => void
 }) => {
+  const [values, setValues] = useState(() => initial(undefined))
   const write = useWrite("POST /api/entitlements", { ...STALE, done: ({ slug }) => onCreated(slug) })
   return (
-    <EntitlementDialog
+    <FormDialog
+      title={t.create}
+      submit={common.common.create}
+      fields={FIELDS}
+      wide
       onClose={onClose}
       write={write}
-      onSubmit={(values) =>
+      onSubmit={() =>
         write.mutate({
           body: defined({
             ...changeableOf(values),
@@ -241,7 +229,9 @@ export const CreateEntitlement = ({
           }),
         })
       }
-    />
+    >
+      <Fields values={values} onChange={setValues} error={write.error} isNew />
+    </FormDialog>
   )
 }
 
@@ -252,13 +242,19 @@ export const EditEntitlement = ({
   readonly entitlement: Entitlement
   readonly onClose: () => void
 }) => {
-  const write = useWrite("PUT /api/entitlements/:entitlementSlug", { ...STALE, done: onClose })
+  const params = { entitlementSlug: entitlement.slug }
+  const { dialog, error, setValues, values } = useRecordForm("PUT /api/entitlements/:entitlementSlug", {
+    record: entitlement,
+    valuesOf: initial,
+    bodyOf: changeableOf,
+    read: () => call("GET /api/entitlements/:entitlementSlug", { params }),
+    request: (body) => ({ params, body }),
+    ...STALE,
+    done: onClose,
+  })
   return (
-    <EntitlementDialog
-      entitlement={entitlement}
-      onClose={onClose}
-      write={write}
-      onSubmit={(values) => write.mutate({ params: { entitlementSlug: entitlement.slug }, body: changeableOf(values) })}
-    />
+    <FormDialog title={t.edit} submit={common.common.save} fields={FIELDS} wide onClose={onClose} {...dialog}>
+      <Fields values={values} onChange={setValues} error={error} isNew={false} />
+    </FormDialog>
   )
 }

@@ -1,10 +1,9 @@
 /** All events of the organization, newest first, live. */
 import { eventNames } from "../kernel/contract/EventNames.ts"
-import { inputOfMoment, momentOfInput, words } from "../kernel/Formats.ts"
+import { words } from "../kernel/Formats.ts"
 import { useUrl } from "../kernel/Url.ts"
 import type { EventName } from "../kernel/Contract.ts"
-import { FilterField, FilterSelect } from "../widgets/forms/FilterField.tsx"
-import { TextField } from "../widgets/forms/Fields.tsx"
+import { FilterField, FilterMoment, FilterSelect } from "../widgets/forms/FilterField.tsx"
 import { PageHead } from "../widgets/Page.tsx"
 import { EventList } from "../widgets/records/EventList.tsx"
 import { t } from "./texts.en.ts"
@@ -14,7 +13,7 @@ const choices = eventNames.map((name) => ({ id: name, title: words(name) }))
 const nameOf = (text: string): EventName | undefined => eventNames.find((name) => name === text)
 
 export const Page = () => {
-  const [{ actor = "", resource = "", since = "", type = "", until = "" }, setUrl] = useUrl()
+  const [{ actor = "", resource = "", since = "", type = "", until = "" }] = useUrl()
   const chosen = nameOf(type)
   return (
     <>
@@ -23,18 +22,8 @@ export const Page = () => {
         <FilterField label={t.resource} name="resource" />
         <FilterSelect label={t.kind} name="type" all={t.all} choices={choices} />
         <FilterField label={t.actor} name="actor" />
-        <TextField
-          kind="datetime-local"
-          label={t.since}
-          value={inputOfMoment(since === "" ? null : since)}
-          onChange={(value) => setUrl({ since: momentOfInput(value) })}
-        />
-        <TextField
-          kind="datetime-local"
-          label={t.until}
-          value={inputOfMoment(until === "" ? null : until)}
-          onChange={(value) => setUrl({ until: momentOfInput(value) })}
-        />
+        <FilterMoment label={t.since} name="since" />
+        <FilterMoment label={t.until} name="until" />
       </div>
       <EventList
         label={t.title}

@@ -1,7 +1,9 @@
 /** Creates or changes a flag: everything but its targetings. */
 import { useState } from "react"
+import { objectForBody } from "../kernel/Amount.ts"
 import type { FeatureFlag } from "../kernel/Contract.ts"
-import { orNull } from "../kernel/Inputs.ts"
+import { useRecordForm } from "../kernel/forms/Update.ts"
+import { orNull, proseOrNull } from "../kernel/Inputs.ts"
 import { useWrite } from "../kernel/Queries.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { SelectField, TextField } from "../widgets/forms/Fields.tsx"
@@ -9,7 +11,7 @@ import { errorAt, fieldsOf, FormDialog } from "../widgets/forms/Form.tsx"
 import { ListField, newLine } from "../widgets/forms/Order.tsx"
 import type { Line } from "../widgets/forms/Order.tsx"
 import { t } from "./texts.en.ts"
-import { STALE, useUpdate } from "./Update.ts"
+import { STALE, updateOf } from "./Update.ts"
 import { inputOfValue, valueOfInput } from "./Values.ts"
 import type { FlagType } from "./Values.ts"
 
@@ -60,26 +62,19 @@ const initial = (flag: FeatureFlag | undefined): Values => {
 }
 
 /** The object of a field, or `undefined` if its text is none. */
-const objectOf = (text: string): Readonly<Record<string, unknown>> | undefined => {
-  if (text.trim() === "") return {}
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined
-  } catch {
-    return undefined
+const objectOf = (text: string) => (text.trim() === "" ? {} : objectForBody(text))
+
+const bodyOf = ({ defaultVariant, description, fallback, metadata, name, type, variants }: Values) => {
+  // A form with another text than an object cannot be sent.
+  const others = objectOf(metadata) ?? {}
+  return {
+    name: orNull(name),
+    description: proseOrNull(description),
+    variants: variants.map((one) => ({ name: one.name, value: valueOfInput(one.value, type) })),
+    defaultVariant: orNull(defaultVariant),
+    metadata: fallback.trim() === "" ? others : { ...others, [FALLBACK]: valueOfInput(fallback, type) },
   }
 }
-
-const bodyOf = (
-  { defaultVariant, description, fallback, name, type, variants }: Values,
-  metadata: Readonly<Record<string, unknown>>,
-) => ({
-  name: orNull(name),
-  description: orNull(description),
-  variants: variants.map((one) => ({ name: one.name, value: valueOfInput(one.value, type) })),
-  defaultVariant: orNull(defaultVariant),
-  metadata: fallback.trim() === "" ? metadata : { ...metadata, [FALLBACK]: valueOfInput(fallback, type) },
-})
 
 const types: ReadonlyArray<FlagType> = ["boolean", "string", "integer", "float", "object"]
 const booleans = [
@@ -109,40 +104,105 @@ const ValueField = ({
   return <TextField {...rest} kind={type === "string" ? "text" : "decimal"} />
 }
 
-/** Creates a flag, or changes the one that is there. */
-const useSave = (flag: FeatureFlag | undefined, onSaved: (key: string) => void) => {
-  const create = useWrite("POST /api/feature-flags", { ...STALE, done: ({ key }) => onSaved(key) })
-  const update = useUpdate(flag, () => onSaved(flag?.key ?? ""))
-  const { error, isPending } = flag === undefined ? create : update
-  return {
-    error,
-    isPending,
-    save: ({ key, type }: Values, body: ReturnType<typeof bodyOf>) =>
-      flag === undefined ? create.mutate({ body: { key, type, ...body } }) : update.change(body),
-  }
+interface FieldsProps {
+  readonly values: Values
+  readonly onChange: (values: Values) => void
+  readonly error: unknown
 }
 
-export const FlagForm = ({
-  flag,
-  onClose,
-  onSaved,
-}: {
-  readonly flag?: FeatureFlag
-  readonly onClose: () => void
-  readonly onSaved: (key: string) => void
-}) => {
-  const [values, setValues] = useState(() => initial(flag))
-  const isNew = flag === undefined
-  const { error, isPending, save } = useSave(flag, onSaved)
-  const metadata = objectOf(values.metadata)
-  const set = (part: Partial<Values>) => setValues({ ...values, ...part })
-  const field = fieldsOf(values, setValues, error)
+const Variants = ({ error, onChange, values }: FieldsProps) => (
+  <ListField
+    label={t.variants}
+    hint={t.variantsHint}
+    rows={values.variants}
+    onChange={(variants) => onChange({ ...values, variants })}
+    add={() => newLine({ name: "", value: values.type === "boolean" ? "true" : "" })}
+    addLabel={t.addVariant}
+    nameOf={({ name }, index) => name || t.row(index)}
+  >
+    {(row, change, index) => (
+      <>
+        <TextField
+          label={t.variant}
+          value={row.name}
+          onChange={(name) => change({ name })}
+          error={errorAt(error, `variants.${index}.name`)}
+        />
+        <ValueField
+          type={values.type}
+          label={t.value}
+          value={row.value}
+          onChange={(value) => change({ value })}
+          error={errorAt(error, `variants.${index}.value`)}
+        />
+      </>
+    )}
+  </ListField>
+)
+
+const Fields = ({ error, onChange, values }: FieldsProps) => {
+  const field = fieldsOf(values, onChange, error)
   const fallbackError = errorAt(error, `metadata.${FALLBACK}`)
-  const shown = values.variants.flatMap((_, index) => [`variants.${index}.name`, `variants.${index}.value`])
+  const isReadable = objectOf(values.metadata) !== undefined
+  const names = [...new Set(values.variants.map(({ name }) => name))].filter((name) => name !== "")
+  return (
+    <>
+      <div className="form-row">
+        <TextField label={common.common.name} hint={t.nameHint} {...field("name")} />
+        <TextField label={common.common.description} {...field("description")} />
+      </div>
+      <Variants values={values} onChange={onChange} error={error} />
+      <div className="form-row">
+        <SelectField
+          label={t.defaultVariant}
+          hint={t.defaultHint}
+          {...field("defaultVariant")}
+          choices={[{ id: "", title: t.noDefault }, ...names.map((id) => ({ id, title: id }))]}
+        />
+        <ValueField
+          type={values.type}
+          label={t.fallback}
+          hint={t.fallbackHint}
+          none={t.noFallback}
+          {...field("fallback")}
+          error={fallbackError}
+        />
+      </div>
+      <TextField
+        kind="lines"
+        label={t.metadata}
+        isCode
+        {...field("metadata")}
+        error={!isReadable ? t.notJson : fallbackError === undefined ? errorAt(error, "metadata") : undefined}
+      />
+    </>
+  )
+}
+
+/** The fields that show errors themselves. */
+const fieldsIn = ({ variants }: Values): ReadonlyArray<string> => [
+  "key",
+  "name",
+  "description",
+  "defaultVariant",
+  "metadata",
+  ...variants.flatMap((_, index) => [`variants.${index}.name`, `variants.${index}.value`]),
+]
+
+export const CreateFlag = ({
+  onClose,
+  onCreated,
+}: {
+  readonly onClose: () => void
+  readonly onCreated: (key: string) => void
+}) => {
+  const [values, setValues] = useState(() => initial(undefined))
+  const write = useWrite("POST /api/feature-flags", { ...STALE, done: ({ key }) => onCreated(key) })
   const chooseType = (text: string) => {
     const type = types.find((one) => one === text) ?? "boolean"
     const isBoolean = type === "boolean"
-    set({
+    setValues({
+      ...values,
       type,
       variants: isBoolean ? onAndOff() : [newLine({ name: "", value: "" })],
       defaultVariant: isBoolean ? "off" : "",
@@ -151,94 +211,57 @@ export const FlagForm = ({
   }
   return (
     <FormDialog
-      title={isNew ? t.create : t.edit}
-      submit={isNew ? common.common.create : common.common.save}
-      fields={["key", "name", "description", "defaultVariant", "metadata", ...shown]}
+      title={t.create}
+      submit={common.common.create}
+      fields={fieldsIn(values)}
       onClose={onClose}
-      write={{ error, isPending }}
-      isDisabled={metadata === undefined}
-      onSubmit={() => {
-        if (metadata !== undefined) save(values, bodyOf(values, metadata))
-      }}
+      write={write}
+      isDisabled={objectOf(values.metadata) === undefined}
+      onSubmit={() => write.mutate({ body: { key: values.key, type: values.type, ...bodyOf(values) } })}
       wide
     >
-      {isNew && (
-        <div className="form-row">
-          <TextField label={t.key} hint={t.keyHint} isRequired isCode autoFocus {...field("key")} />
-          <SelectField
-            label={t.type}
-            hint={t.typeHint}
-            value={values.type}
-            onChange={chooseType}
-            choices={types.map((id) => ({ id, title: t.types[id] }))}
-          />
-        </div>
-      )}
       <div className="form-row">
-        <TextField label={common.common.name} hint={t.nameHint} {...field("name")} />
-        <TextField label={common.common.description} {...field("description")} />
-      </div>
-      <ListField
-        label={t.variants}
-        hint={t.variantsHint}
-        rows={values.variants}
-        onChange={(variants) => set({ variants })}
-        add={() => newLine({ name: "", value: values.type === "boolean" ? "true" : "" })}
-        addLabel={t.addVariant}
-        nameOf={({ name }, index) => name || t.row(index)}
-      >
-        {(row, change, index) => (
-          <>
-            <TextField
-              label={t.variant}
-              value={row.name}
-              onChange={(name) => change({ name })}
-              error={errorAt(error, `variants.${index}.name`)}
-            />
-            <ValueField
-              type={values.type}
-              label={t.value}
-              value={row.value}
-              onChange={(value) => change({ value })}
-              error={errorAt(error, `variants.${index}.value`)}
-            />
-          </>
-        )}
-      </ListField>
-      <div className="form-row">
+        <TextField
+          label={t.key}
+          hint={t.keyHint}
+          isRequired
+          isCode
+          autoFocus
+          {...fieldsOf(values, setValues, write.error)("key")}
+        />
         <SelectField
-          label={t.defaultVariant}
-          hint={t.defaultHint}
-          value={values.defaultVariant}
-          onChange={(defaultVariant) => set({ defaultVariant })}
-          error={errorAt(error, "defaultVariant")}
-          choices={[
-            { id: "", title: t.noDefault },
-            ...[...new Set(values.variants.map(({ name }) => name))]
-              .filter((name) => name !== "")
-              .map((id) => ({ id, title: id })),
-          ]}
-        />
-        <ValueField
-          type={values.type}
-          label={t.fallback}
-          hint={t.fallbackHint}
-          none={t.noFallback}
-          value={values.fallback}
-          onChange={(fallback) => set({ fallback })}
-          error={fallbackError}
+          label={t.type}
+          hint={t.typeHint}
+          value={values.type}
+          onChange={chooseType}
+          choices={types.map((id) => ({ id, title: t.types[id] }))}
         />
       </div>
-      <TextField
-        kind="lines"
-        label={t.metadata}
-        isCode
-        value={values.metadata}
-        onChange={(text) => set({ metadata: text })}
-        error={
-          metadata === undefined ? t.notJson : fallbackError === undefined ? errorAt(error, "metadata") : undefined
-        }
-      />
+      <Fields values={values} onChange={setValues} error={write.error} />
+    </FormDialog>
+  )
+}
+
+export const EditFlag = ({ flag, onClose }: { readonly flag: FeatureFlag; readonly onClose: () => void }) => {
+  const { dialog, error, setValues, values } = useRecordForm("PUT /api/feature-flags/:key", {
+    record: flag,
+    valuesOf: initial,
+    bodyOf,
+    merged: ["metadata"],
+    ...updateOf(flag.key),
+    done: onClose,
+  })
+  return (
+    <FormDialog
+      title={t.edit}
+      submit={common.common.save}
+      fields={fieldsIn(values)}
+      onClose={onClose}
+      isDisabled={objectOf(values.metadata) === undefined}
+      wide
+      {...dialog}
+    >
+      <Fields values={values} onChange={setValues} error={error} />
     </FormDialog>
   )
 }

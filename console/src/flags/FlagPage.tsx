@@ -18,7 +18,7 @@ import { ListLink } from "../widgets/records/Links.tsx"
 import { Empty, Read, ReadOnly } from "../widgets/States.tsx"
 import { Tabs } from "../widgets/Tabs.tsx"
 import { Code, Moment, Tag } from "../widgets/Tag.tsx"
-import { FlagForm } from "./FlagForm.tsx"
+import { EditFlag } from "./FlagForm.tsx"
 import { FlagState } from "./FlagState.tsx"
 import { Targetings } from "./Targetings.tsx"
 import { t } from "./texts.en.ts"
@@ -84,8 +84,10 @@ const DeleteFlag = ({ flag, onClose }: { readonly flag: FeatureFlag; readonly on
   )
 }
 
-const SwitchFlag = ({ flag, onClose }: { readonly flag: FeatureFlag; readonly onClose: () => void }) => {
-  const update = useUpdate(flag, onClose)
+const SwitchFlag = ({ flag: shown, onClose }: { readonly flag: FeatureFlag; readonly onClose: () => void }) => {
+  // The question stays the one that was opened, whatever somebody else does meanwhile.
+  const [flag] = useState(shown)
+  const update = useUpdate(shown, onClose)
   return (
     <FormDialog
       title={flag.enabled ? t.turnOffTitle(flag.key) : t.turnOnTitle(flag.key)}
@@ -153,7 +155,7 @@ const Loaded = ({ flag }: { readonly flag: FeatureFlag }) => {
           },
         ]}
       />
-      {opened === "edit" && <FlagForm flag={flag} onClose={close} onSaved={close} />}
+      {opened === "edit" && <EditFlag flag={flag} onClose={close} />}
       {opened === "switch" && <SwitchFlag flag={flag} onClose={close} />}
       {opened === "delete" && <DeleteFlag flag={flag} onClose={close} />}
     </>

@@ -10,7 +10,7 @@ import { RecordList } from "../widgets/records/RecordList.tsx"
 import { FilterField, FilterSelect } from "../widgets/forms/FilterField.tsx"
 import { updatedColumn } from "../widgets/records/Columns.tsx"
 import { RecordLink } from "../widgets/records/Links.tsx"
-import { FlagForm } from "./FlagForm.tsx"
+import { CreateFlag } from "./FlagForm.tsx"
 import { FlagState } from "./FlagState.tsx"
 import { t } from "./texts.en.ts"
 
@@ -63,7 +63,7 @@ export const Page = () => {
       rows={rows}
       mayWrite={mayWrite}
       form={(close) => (
-        <FlagForm onClose={close} onSaved={(key) => void navigate({ to: "/flags/$slug", params: { slug: key } })} />
+        <CreateFlag onClose={close} onCreated={(key) => void navigate({ to: "/flags/$slug", params: { slug: key } })} />
       )}
       isFiltered={isFiltered}
     >

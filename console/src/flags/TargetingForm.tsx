@@ -1,6 +1,10 @@
 /** Adds or changes a targeting, as a form or as JSON. */
 import { useState } from "react"
+import { objectForBody } from "../kernel/Amount.ts"
 import type { FeatureFlag } from "../kernel/Contract.ts"
+import { isSame } from "../kernel/forms/Change.ts"
+import type { Edit } from "../kernel/forms/Edit.ts"
+import { resolutionOf, useEdit, useUpdate } from "../kernel/forms/Update.ts"
 import { numberOf } from "../kernel/Inputs.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { Segments, SelectField, TextField } from "../widgets/forms/Fields.tsx"
@@ -9,7 +13,7 @@ import { ListField, newLine } from "../widgets/forms/Order.tsx"
 import type { Line } from "../widgets/forms/Order.tsx"
 import { sentenceOf } from "./Sentence.ts"
 import { t } from "./texts.en.ts"
-import { useUpdate } from "./Update.ts"
+import { updateOf } from "./Update.ts"
 import { formatValues, parseValues } from "./Values.ts"
 import type { Operator, Targeting } from "./Values.ts"
 
@@ -52,14 +56,7 @@ const targetingOf = ({ conditions, name, percentage, variant }: Values): Targeti
 })
 
 /** The targeting of a text, or `undefined` if it is no object. The service says what else is wrong with it. */
-const targetingOfJson = (text: string): Targeting | undefined => {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Targeting) : undefined
-  } catch {
-    return undefined
-  }
-}
+const targetingOfJson = (text: string) => objectForBody(text) as Targeting | undefined
 
 /** The targeting for the form, if it has everything that the form shows. */
 const isWhole = (targeting: Targeting | undefined): targeting is Targeting =>
@@ -111,6 +108,28 @@ const Conditions = ({
   </ListField>
 )
 
+/** The edit of a targeting in a list that is sent as a whole: the other targetings are sent as they are stored. */
+const editInList = (
+  seen: FeatureFlag,
+  name: string | undefined,
+  targetingFor: (flag: FeatureFlag) => Targeting,
+): Edit<FeatureFlag, { readonly targetings: ReadonlyArray<Targeting> }> => ({
+  seen,
+  replaces: (flag) => (name === undefined ? {} : { targetings: foundIn(flag, name) }),
+  bodyFor: (flag) => {
+    const index = indexIn(flag, name)
+    return { targetings: flag.targetings.toSpliced(index, 1, targetingFor(flag)) }
+  },
+})
+
+const foundIn = ({ targetings }: FeatureFlag, name: string | undefined) => targetings.find((one) => one.name === name)
+
+/** The place of a targeting in the list; the end for a new one. */
+const indexIn = ({ targetings }: FeatureFlag, name: string | undefined): number => {
+  const index = targetings.findIndex((one) => one.name === name)
+  return index === -1 ? targetings.length : index
+}
+
 export const TargetingForm = ({
   flag,
   name,
@@ -121,29 +140,40 @@ export const TargetingForm = ({
   readonly name?: string
   readonly onClose: () => void
 }) => {
-  const { targetings, variants } = flag
-  const [values, setValues] = useState<Values>(() => {
-    const found = targetings.find((one) => one.name === name)
-    return found === undefined
-      ? { name: "", variant: variants[0]?.name ?? "", percentage: "", conditions: [newCondition()] }
-      : valuesOf(found)
-  })
+  const form = useEdit(
+    flag,
+    (one): Values => {
+      const found = foundIn(one, name)
+      return found === undefined
+        ? { name: "", variant: one.variants[0]?.name ?? "", percentage: "", conditions: [newCondition()] }
+        : valuesOf(found)
+    },
+    targetingOf,
+  )
+  const { seen, setValues, values } = form
+  const { variants } = seen
   const [mode, setMode] = useState("form")
   const [json, setJson] = useState("")
-  const update = useUpdate(flag, onClose)
+  const update = useUpdate("PUT /api/feature-flags/:key", { ...updateOf(flag.key), done: onClose })
   const { error } = update
-  const found = targetings.findIndex((one) => one.name === name)
-  const index = found === -1 ? targetings.length : found
-  const place = `targetings.${index}`
+  const place = `targetings.${indexIn(seen, name)}`
   const isForm = mode === "form"
   const targeting = isForm ? targetingOf(values) : targetingOfJson(json)
   const set = (part: Partial<Values>) => setValues({ ...values, ...part })
   const choose = (next: string) => {
-    if (next === "json") setJson(JSON.stringify(targeting, null, 2))
+    const untouched = form.edit === undefined ? foundIn(seen, name) : undefined
+    if (next === "json") setJson(JSON.stringify(untouched ?? targeting, null, 2))
     // What the form cannot show stays JSON.
     else if (isWhole(targeting)) setValues(valuesOf(targeting))
     else return
     setMode(next)
+  }
+  const changed = (typed: Targeting) => {
+    if (name === undefined || !isForm) {
+      return isSame(typed, foundIn(seen, name)) ? undefined : editInList(seen, name, () => typed)
+    }
+    const { edit } = form
+    return edit && editInList(seen, name, (one) => ({ ...typed, ...foundIn(one, name), ...edit.bodyFor(one) }))
   }
   const shown = values.conditions.flatMap((_, row) => [
     `${place}.conditions.${row}.attribute`,
@@ -156,9 +186,10 @@ export const TargetingForm = ({
       fields={isForm ? [`${place}.name`, `${place}.variant`, `${place}.percentage`, ...shown] : []}
       onClose={onClose}
       write={update}
+      resolution={resolutionOf(error, { ...form, take: onClose }, update.reset)}
       isDisabled={targeting === undefined}
       onSubmit={() => {
-        if (targeting !== undefined) update.change({ targetings: targetings.toSpliced(index, 1, targeting) })
+        if (targeting !== undefined) update.save(changed(targeting))
       }}
       wide
     >

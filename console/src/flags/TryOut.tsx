@@ -1,6 +1,6 @@
 /** Evaluates the flag as a product would: a context goes in; value, variant and reason come out. */
 import { useState } from "react"
-import { exactNumber } from "../kernel/Amount.ts"
+import { objectForBody, parseForBody } from "../kernel/Amount.ts"
 import type { Answer, FeatureFlag } from "../kernel/Contract.ts"
 import { useWrite } from "../kernel/Queries.ts"
 import { announce } from "../widgets/Announcer.tsx"
@@ -23,9 +23,8 @@ type Context = Readonly<Record<string, unknown>>
 /** The value of an attribute: JSON if the text is some, else the text. */
 const valueOf = (text: string): unknown => {
   const trimmed = text.trim()
-  if (/^-?\d+(\.\d+)?$/.test(trimmed)) return exactNumber(trimmed)
   try {
-    return JSON.parse(trimmed) as unknown
+    return parseForBody(trimmed)
   } catch {
     return text
   }
@@ -39,15 +38,6 @@ const contextOf = (key: string, attributes: ReadonlyArray<Attribute>): Context =
       .map(({ name, value }) => [name, valueOf(value)]),
   ),
 })
-
-const contextOfJson = (text: string): Context | undefined => {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined
-  } catch {
-    return undefined
-  }
-}
 
 /** The attributes that the targetings compare, as rows to fill in. */
 const attributesOf = ({ targetings }: FeatureFlag): ReadonlyArray<Attribute> => {
@@ -88,7 +78,7 @@ export const TryOut = ({ flag }: { readonly flag: FeatureFlag }) => {
     },
   })
   const isRows = mode === "rows"
-  const context = isRows ? contextOf(key, attributes) : contextOfJson(json)
+  const context = isRows ? contextOf(key, attributes) : objectForBody(json)
   const choose = (next: string) => {
     if (next === "json") setJson(JSON.stringify(context, null, 2))
     else if (context !== undefined) {

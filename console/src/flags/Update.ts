@@ -1,22 +1,32 @@
 /** Changing a flag. Lists are replaced as a whole, so a change is only made to the flag that the person saw. */
 import { useQueryClient } from "@tanstack/react-query"
 import { useEffect } from "react"
-import { Problem } from "../kernel/Api.ts"
+import { call, Problem } from "../kernel/Api.ts"
 import type { Body, FeatureFlag } from "../kernel/Contract.ts"
+import { isOutdated } from "../kernel/forms/Edit.ts"
 import { useWrite } from "../kernel/Queries.ts"
-import { errorAt } from "../widgets/forms/Form.tsx"
 import { t } from "./texts.en.ts"
 
 export const STALE = { stale: ["/api/feature-flags"] }
 
 type Change = Body<"PUT /api/feature-flags/:key">
 
-/** Writes changes of a flag. If the flag was changed in the meantime, nothing is written, and the page reads it again. */
-export const useUpdate = (flag: FeatureFlag | undefined, done?: () => void) => {
+/** What forms of a flag need, whatever they change. */
+export const updateOf = (key: string) => ({
+  ...STALE,
+  read: () => call("GET /api/feature-flags/:key", { params: { key } }),
+  request: (body: Change) => ({ params: { key }, body }),
+})
+
+/**
+ * Writes a change that a press makes of what the page shows. If the flag was changed in the meantime, nothing is written, and the
+ * page reads it again. Forms, which are open for longer, have `updateOf`.
+ */
+export const useUpdate = (flag: FeatureFlag, done?: () => void) => {
   const queries = useQueryClient()
   const write = useWrite("PUT /api/feature-flags/:key", { ...STALE, ...(done === undefined ? {} : { done }) })
   const { error } = write
-  const isConflict = errorAt(error, "updatedAt") !== undefined
+  const isConflict = isOutdated(error)
   useEffect(() => {
     if (isConflict) void queries.invalidateQueries({ queryKey: ["/api/feature-flags/:key"] })
   }, [isConflict, queries])
@@ -25,7 +35,6 @@ export const useUpdate = (flag: FeatureFlag | undefined, done?: () => void) => {
     error:
       isConflict && error instanceof Problem ? new Problem(error.status, error.code, t.changedTitle, t.changed) : error,
     change: (change: Change) => {
-      if (flag === undefined) return
       // The service compares what cannot be changed with what is stored (contract, part 2, section 10).
       const body = { ...change, updatedAt: flag.updatedAt }
       write.mutate({ params: { key: flag.key }, body })

@@ -1,5 +1,5 @@
 /** Values of conditions and variants as a person writes them, and back without loss. */
-import { exactNumber } from "../kernel/Amount.ts"
+import { exactNumber, parseForBody } from "../kernel/Amount.ts"
 import type { FeatureFlag } from "../kernel/Contract.ts"
 
 export type Targeting = FeatureFlag["targetings"][number]
@@ -65,7 +65,7 @@ export const inputOfValue = (value: unknown, type: FlagType): string => {
 
 const jsonOf = (text: string): unknown => {
   try {
-    return JSON.parse(text) as unknown
+    return parseForBody(text)
   } catch {
     return text
   }

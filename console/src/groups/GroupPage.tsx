@@ -18,7 +18,7 @@ import { Empty, Read, ReadOnly } from "../widgets/States.tsx"
 import { Tabs } from "../widgets/Tabs.tsx"
 import { Code } from "../widgets/Tag.tsx"
 import { AddEntitlement, DeleteGroup, RemoveEntitlement } from "./GroupDialogs.tsx"
-import { GroupForm } from "./GroupForm.tsx"
+import { EditGroup } from "./GroupForm.tsx"
 import { GroupUsage } from "./GroupUsage.tsx"
 import { t } from "./texts.en.ts"
 
@@ -109,7 +109,7 @@ const Loaded = ({ group }: { readonly group: EntitlementGroup }) => {
           },
         ]}
       />
-      {opened === "edit" && <GroupForm group={group} onClose={close} onSaved={close} />}
+      {opened === "edit" && <EditGroup group={group} onClose={close} />}
       {opened === "delete" && (
         <DeleteGroup group={group} onClose={close} onDone={() => void navigate({ to: "/entitlement-groups" })} />
       )}

@@ -7,7 +7,7 @@ import { t as common } from "../kernel/texts.en.ts"
 import type { Column } from "../widgets/DataTable.tsx"
 import { RecordList } from "../widgets/records/RecordList.tsx"
 import { nameColumn, updatedColumn } from "../widgets/records/Columns.tsx"
-import { GroupForm } from "./GroupForm.tsx"
+import { CreateGroup } from "./GroupForm.tsx"
 import { t } from "./texts.en.ts"
 
 const columns: ReadonlyArray<Column<EntitlementGroup>> = [
@@ -34,9 +34,9 @@ export const Page = () => {
       rows={rows}
       mayWrite={mayWrite}
       form={(close) => (
-        <GroupForm
+        <CreateGroup
           onClose={close}
-          onSaved={(slug) => void navigate({ to: "/entitlement-groups/$slug", params: { slug } })}
+          onCreated={(slug) => void navigate({ to: "/entitlement-groups/$slug", params: { slug } })}
         />
       )}
     />

@@ -1,9 +1,8 @@
 /** Asks the service what the instance may use, now or at a moment, and shows the facts of its answer. */
 import { Plus, X } from "lucide-react"
 import { useState } from "react"
-import { exactNumber } from "../kernel/Amount.ts"
 import type { CheckResult, Request } from "../kernel/Contract.ts"
-import { momentOfInput } from "../kernel/Formats.ts"
+import { orUndefinedNumber } from "../kernel/Inputs.ts"
 import { defined, useWrite } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
@@ -12,7 +11,8 @@ import { CopyButton } from "../widgets/Copy.tsx"
 import { Dialog } from "../widgets/Dialog.tsx"
 import { Segments, SelectField, TextField } from "../widgets/forms/Fields.tsx"
 import type { Choice } from "../widgets/forms/Fields.tsx"
-import { ConfirmDialog } from "../widgets/forms/Form.tsx"
+import { ConfirmDialog, Form } from "../widgets/forms/Form.tsx"
+import { MomentField } from "../widgets/forms/MomentField.tsx"
 import { Failure } from "../widgets/States.tsx"
 import { CheckAnswers } from "./CheckAnswers.tsx"
 import { t } from "./texts.en.ts"
@@ -28,7 +28,7 @@ type CheckBody = Request<"POST /api/instances/:instanceSlug/check">["body"]
 const bodyOf = (lines: ReadonlyArray<Line>, at: string | undefined): CheckBody =>
   defined({
     checks: lines.map(({ entitlement, requested }) =>
-      defined({ entitlement, requested: requested.trim() === "" ? undefined : exactNumber(requested) }),
+      defined({ entitlement, requested: orUndefinedNumber(requested) }),
     ),
     explain: true,
     at,
@@ -68,7 +68,7 @@ export const CheckDialog = ({
       setAsking(false)
     },
   })
-  const at = when === "now" ? undefined : momentOfInput(moment)
+  const at = when === "now" ? undefined : moment
   const request = { params: { instanceSlug }, body: bodyOf(lines, at) }
   const run = () => check.mutate(request)
   // The first answer comes without a press: the person has already asked "Why?".
@@ -81,13 +81,7 @@ export const CheckDialog = ({
     setLines(lines.map((line) => (line.id === id ? { ...line, ...part } : line)))
   return (
     <Dialog title={t.checks.title} isOpen onClose={onClose} wide>
-      <form
-        className="form"
-        onSubmit={(event) => {
-          event.preventDefault()
-          run()
-        }}
-      >
+      <Form onSubmit={run}>
         <div className="inline">
           <Segments
             label={t.checks.moment}
@@ -98,9 +92,7 @@ export const CheckDialog = ({
               { id: "at", title: t.checks.at },
             ]}
           />
-          {when === "at" && (
-            <TextField kind="datetime-local" label={t.checks.moment} value={moment} onChange={setMoment} />
-          )}
+          {when === "at" && <MomentField label={t.checks.moment} isRequired value={moment} onChange={setMoment} />}
         </div>
         {lines.map((line) => (
           <div key={line.id} className="check-line">
@@ -137,7 +129,7 @@ export const CheckDialog = ({
           </Button>
           {mayConsume && when === "now" && <Button onPress={() => setAsking(true)}>{t.checks.consume}</Button>}
         </div>
-      </form>
+      </Form>
       {check.error !== null && <Failure error={check.error} />}
       {answer !== undefined && <CheckAnswers result={answer} />}
       <details>

@@ -1,13 +1,16 @@
 /** Creates or changes an instance. */
 import { useState } from "react"
-import type { Instance } from "../kernel/Contract.ts"
-import { inputOfMoment, momentOfInput } from "../kernel/Formats.ts"
-import { orNull, orNullNumber, orUndefined } from "../kernel/Inputs.ts"
+import { call } from "../kernel/Api.ts"
+import type { Body, Instance } from "../kernel/Contract.ts"
+import { minuteOf } from "../kernel/forms/Moments.ts"
+import { useRecordForm } from "../kernel/forms/Update.ts"
+import { orNull, orNullNumber, orUndefined, proseOrNull } from "../kernel/Inputs.ts"
 import { defined, useWrite } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { TextField } from "../widgets/forms/Fields.tsx"
 import { fieldsOf, FormDialog } from "../widgets/forms/Form.tsx"
+import { MomentField } from "../widgets/forms/MomentField.tsx"
 import { RecordField, ZoneField } from "../widgets/records/RecordField.tsx"
 import { t } from "./texts.en.ts"
 
@@ -24,72 +27,43 @@ const FIELDS = [
 ] as const
 type Values = Readonly<Record<(typeof FIELDS)[number], string>>
 
-const initial = (instance: Instance | undefined, customer: string): Values => ({
-  name: instance?.name ?? "",
-  slug: instance?.slug ?? "",
-  customerSlug: instance?.customerSlug ?? customer,
-  licenseSlug: instance?.licenseSlug ?? "",
-  startLicenseDate: inputOfMoment(instance?.startLicenseDate ?? new Date().toISOString()),
-  endLicenseDate: inputOfMoment(instance?.endLicenseDate),
-  graceDays: instance?.graceDays?.toString() ?? "",
-  deploymentZoneId: instance?.deploymentZoneId ?? "",
-  description: instance?.description ?? "",
+const valuesOf = (instance: Instance): Values => ({
+  name: instance.name,
+  slug: instance.slug,
+  customerSlug: instance.customerSlug,
+  licenseSlug: instance.licenseSlug,
+  startLicenseDate: instance.startLicenseDate,
+  endLicenseDate: instance.endLicenseDate ?? "",
+  graceDays: instance.graceDays?.toString() ?? "",
+  deploymentZoneId: instance.deploymentZoneId ?? "",
+  description: instance.description ?? "",
 })
 
 const bodyOf = (values: Values) => ({
   name: values.name,
-  startLicenseDate: momentOfInput(values.startLicenseDate) ?? "",
-  endLicenseDate: momentOfInput(values.endLicenseDate) ?? null,
+  startLicenseDate: values.startLicenseDate,
+  endLicenseDate: orNull(values.endLicenseDate),
   graceDays: orNullNumber(values.graceDays),
-  description: orNull(values.description),
+  description: proseOrNull(values.description),
   licenseSlug: values.licenseSlug.trim(),
   deploymentZoneId: orNull(values.deploymentZoneId),
 })
 
-export const InstanceForm = ({
-  customer = "",
-  instance,
-  onClose,
-  onSaved,
+const Fields = ({
+  error,
+  isNew,
+  onChange,
+  values,
 }: {
-  readonly instance?: Instance
-  readonly customer?: string
-  readonly onClose: () => void
-  readonly onSaved: (slug: string) => void
+  readonly values: Values
+  readonly onChange: (values: Values) => void
+  readonly error: unknown
+  readonly isNew: boolean
 }) => {
-  const [values, setValues] = useState(() => initial(instance, customer))
-  const create = useWrite("POST /api/instances", { stale: ["/api/instances"], done: ({ slug }) => onSaved(slug) })
-  const update = useWrite("PATCH /api/instances/:instanceSlug", {
-    stale: ["/api/instances"],
-    done: () => onSaved(values.slug),
-  })
   const mayReadZones = useCan("read:deployment_zones")
-  const isNew = instance === undefined
-  const write = isNew ? create : update
-  const field = fieldsOf(values, setValues, write.error)
-  const submit = () => {
-    const body = bodyOf(values)
-    if (isNew) {
-      const slug = orUndefined(values.slug)
-      create.mutate({ body: defined({ ...body, slug, customerSlug: values.customerSlug.trim() }) })
-      return
-    }
-    // An archived license can stay, but cannot be chosen again: it is sent only if it changes.
-    const { licenseSlug, ...rest } = body
-    update.mutate({
-      params: { instanceSlug: instance.slug },
-      body: licenseSlug === instance.licenseSlug ? rest : { ...rest, licenseSlug },
-    })
-  }
+  const field = fieldsOf(values, onChange, error)
   return (
-    <FormDialog
-      title={isNew ? t.create : t.edit}
-      submit={isNew ? common.common.create : common.common.save}
-      fields={FIELDS}
-      onClose={onClose}
-      write={write}
-      onSubmit={submit}
-    >
+    <>
       <TextField label={common.common.name} isRequired autoFocus {...field("name")} />
       {isNew && (
         <div className="form-row">
@@ -102,11 +76,82 @@ export const InstanceForm = ({
         <TextField kind="decimal" label={t.graceDays} hint={t.graceHint} {...field("graceDays")} />
       </div>
       <div className="form-row">
-        <TextField kind="datetime-local" label={t.starts} isRequired {...field("startLicenseDate")} />
-        <TextField kind="datetime-local" label={t.ends} hint={t.endsHint} {...field("endLicenseDate")} />
+        <MomentField label={t.starts} isRequired {...field("startLicenseDate")} />
+        <MomentField label={t.ends} hint={t.endsHint} {...field("endLicenseDate")} />
       </div>
       {mayReadZones && <ZoneField label={t.zone} hint={t.zoneHint} {...field("deploymentZoneId")} />}
       <TextField label={common.common.description} {...field("description")} />
+    </>
+  )
+}
+
+const NEW: Values = {
+  name: "",
+  slug: "",
+  customerSlug: "",
+  licenseSlug: "",
+  startLicenseDate: "",
+  endLicenseDate: "",
+  graceDays: "",
+  deploymentZoneId: "",
+  description: "",
+}
+
+export const CreateInstance = ({
+  customer = "",
+  onClose,
+  onCreated,
+}: {
+  readonly customer?: string
+  readonly onClose: () => void
+  readonly onCreated: (slug: string) => void
+}) => {
+  const [values, setValues] = useState<Values>(() => ({
+    ...NEW,
+    customerSlug: customer,
+    startLicenseDate: minuteOf(Date.now()),
+  }))
+  const write = useWrite("POST /api/instances", { stale: ["/api/instances"], done: ({ slug }) => onCreated(slug) })
+  return (
+    <FormDialog
+      title={t.create}
+      submit={common.common.create}
+      fields={FIELDS}
+      onClose={onClose}
+      write={write}
+      onSubmit={() => {
+        const { customerSlug, slug } = values
+        write.mutate({
+          body: defined({ ...bodyOf(values), slug: orUndefined(slug), customerSlug: customerSlug.trim() }),
+        })
+      }}
+    >
+      <Fields values={values} onChange={setValues} error={write.error} isNew />
+    </FormDialog>
+  )
+}
+
+/** What changes of an instance need, whatever they change. */
+export const updateOf = ({ slug }: Instance) => {
+  const params = { instanceSlug: slug }
+  return {
+    stale: ["/api/instances"],
+    read: () => call("GET /api/instances/:instanceSlug", { params }),
+    request: (body: Body<"PATCH /api/instances/:instanceSlug">) => ({ params, body }),
+  }
+}
+
+export const EditInstance = ({ instance, onClose }: { readonly instance: Instance; readonly onClose: () => void }) => {
+  const { dialog, error, setValues, values } = useRecordForm("PATCH /api/instances/:instanceSlug", {
+    record: instance,
+    valuesOf,
+    bodyOf,
+    ...updateOf(instance),
+    done: onClose,
+  })
+  return (
+    <FormDialog title={t.edit} submit={common.common.save} fields={FIELDS} onClose={onClose} {...dialog}>
+      <Fields values={values} onChange={setValues} error={error} isNew={false} />
     </FormDialog>
   )
 }

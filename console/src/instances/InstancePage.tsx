@@ -4,7 +4,8 @@ import { Ellipsis } from "lucide-react"
 import { useState } from "react"
 import type { Instance } from "../kernel/Contract.ts"
 import { formatBoundary, words } from "../kernel/Formats.ts"
-import { useRead, useWrite } from "../kernel/Queries.ts"
+import { useUpdate } from "../kernel/forms/Update.ts"
+import { useRead } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { usePathName } from "../kernel/Url.ts"
@@ -21,7 +22,7 @@ import { Read, ReadOnly } from "../widgets/States.tsx"
 import { Tabs } from "../widgets/Tabs.tsx"
 import { Code } from "../widgets/Tag.tsx"
 import { CheckDialog } from "./CheckDialog.tsx"
-import { InstanceForm } from "./InstanceForm.tsx"
+import { EditInstance, updateOf } from "./InstanceForm.tsx"
 import { KeysTab } from "./KeysTab.tsx"
 import { IssueBundle, OfflineTab } from "./OfflineTab.tsx"
 import { OverridesTab } from "./OverridesTab.tsx"
@@ -83,7 +84,7 @@ const Loaded = ({ instance }: { readonly instance: Instance }) => {
   const [opened, setOpened] = useState<Opened>()
   const mayWrite = useCan("write:instances")
   const mayIssue = useCan("write:licenses")
-  const update = useWrite("PATCH /api/instances/:instanceSlug", { stale: ["/api/instances"] })
+  const update = useUpdate("PATCH /api/instances/:instanceSlug", updateOf(instance))
   const usage = useUsage(instance.slug)
   const close = () => setOpened(undefined)
   const { slug } = instance
@@ -158,13 +159,7 @@ const Loaded = ({ instance }: { readonly instance: Instance }) => {
             id: "metadata",
             title: records.metadata.title,
             content: () => (
-              <MetadataTab
-                resourceType="INSTANCE"
-                metadata={instance.metadata}
-                mayWrite={mayWrite}
-                write={update}
-                save={(metadata) => update.mutate({ params: { instanceSlug: slug }, body: { metadata } })}
-              />
+              <MetadataTab resourceType="INSTANCE" record={instance} mayWrite={mayWrite} update={update} />
             ),
           },
           {
@@ -179,7 +174,7 @@ const Loaded = ({ instance }: { readonly instance: Instance }) => {
           },
         ]}
       />
-      {opened === "edit" && <InstanceForm instance={instance} onClose={close} onSaved={close} />}
+      {opened === "edit" && <EditInstance instance={instance} onClose={close} />}
       {opened === "delete" && <DeleteInstance instance={instance} onClose={close} />}
       {opened === "bundle" && <IssueBundle instanceSlug={slug} onClose={close} />}
       {typeof opened === "object" && (

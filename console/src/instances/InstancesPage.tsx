@@ -11,7 +11,7 @@ import { nameColumn } from "../widgets/records/Columns.tsx"
 import { RecordList } from "../widgets/records/RecordList.tsx"
 import { FilterField, FilterSelect } from "../widgets/forms/FilterField.tsx"
 import { RecordLink } from "../widgets/records/Links.tsx"
-import { InstanceForm } from "./InstanceForm.tsx"
+import { CreateInstance } from "./InstanceForm.tsx"
 import { TermState } from "./Term.tsx"
 import { t } from "./texts.en.ts"
 
@@ -61,13 +61,13 @@ export const Page = () => {
       mayWrite={mayWrite}
       isCreating={create !== ""}
       form={(close) => (
-        <InstanceForm
+        <CreateInstance
           customer={create}
           onClose={() => {
             close()
             setUrl({ create: undefined })
           }}
-          onSaved={(slug) => void navigate({ to: "/instances/$slug", params: { slug } })}
+          onCreated={(slug) => void navigate({ to: "/instances/$slug", params: { slug } })}
         />
       )}
       isFiltered={isFiltered}

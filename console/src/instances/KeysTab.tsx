@@ -2,7 +2,7 @@
 import { Plus } from "lucide-react"
 import { useState } from "react"
 import type { Body, LicenseKey } from "../kernel/Contract.ts"
-import { momentOfInput } from "../kernel/Formats.ts"
+import { orUndefined, orUndefinedNumber } from "../kernel/Inputs.ts"
 import { defined, useRows, useWrite } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
@@ -11,6 +11,7 @@ import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
 import { CheckField, TextField } from "../widgets/forms/Fields.tsx"
 import { ConfirmDialog, errorAt, FormDialog } from "../widgets/forms/Form.tsx"
+import { MomentField } from "../widgets/forms/MomentField.tsx"
 import { SecretDialog } from "../widgets/Secret.tsx"
 import { ValidityTag, validityOf } from "../widgets/tokens/Validity.tsx"
 import { Empty, NotAllowed } from "../widgets/States.tsx"
@@ -52,7 +53,7 @@ const CreateKey = ({
       onSubmit={() =>
         write.mutate({
           params: { instanceSlug },
-          body: defined({ name, scopes: chosen, expiresAt: momentOfInput(expires) }),
+          body: defined({ name, scopes: chosen, expiresAt: orUndefined(expires) }),
         })
       }
     >
@@ -77,8 +78,7 @@ const CreateKey = ({
           />
         ))}
       </fieldset>
-      <TextField
-        kind="datetime-local"
+      <MomentField
         label={t.keys.expires}
         value={expires}
         onChange={setExpires}
@@ -114,7 +114,7 @@ const RotateKey = ({
       onSubmit={() =>
         write.mutate({
           params: { instanceSlug, keySlug: licenseKey.slug },
-          body: { gracePeriodSeconds: Number(seconds) },
+          body: defined({ gracePeriodSeconds: orUndefinedNumber(seconds) }),
         })
       }
     >

@@ -2,6 +2,7 @@
 import { useState } from "react"
 import type { OfflineBundle } from "../kernel/Contract.ts"
 import { formatMoment } from "../kernel/Formats.ts"
+import { orUndefinedNumber } from "../kernel/Inputs.ts"
 import { defined, useRead, useRows, useWrite } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
@@ -19,7 +20,12 @@ import { Code, Moment } from "../widgets/Tag.tsx"
 import { t } from "./texts.en.ts"
 
 const DAY_SECONDS = 86_400
-const secondsOf = (days: string) => (days.trim() === "" ? undefined : Math.round(Number(days) * DAY_SECONDS))
+
+/** The seconds of the days that were typed. Text that is no number is sent as it is, for the service to refuse at its field. */
+const secondsOf = (days: string): number | undefined => {
+  const typed: unknown = orUndefinedNumber(days)
+  return typeof typed === "number" ? Math.round(typed * DAY_SECONDS) : (typed as undefined)
+}
 
 export const IssueBundle = ({
   instanceSlug,

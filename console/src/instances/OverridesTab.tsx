@@ -1,10 +1,10 @@
 /** Who changed what the license grants, why, and until when. */
 import { Plus } from "lucide-react"
 import { useState } from "react"
-import type { Override } from "../kernel/Contract.ts"
-import { momentOfInput } from "../kernel/Formats.ts"
-import { numberOf } from "../kernel/Inputs.ts"
-import { defined, useRows, useWrite } from "../kernel/Queries.ts"
+import type { Body, Override } from "../kernel/Contract.ts"
+import { resolutionOf, useUpdate } from "../kernel/forms/Update.ts"
+import { orNull, orUndefinedNumber, proseOrNull } from "../kernel/Inputs.ts"
+import { defined, readAll, useRows, useWrite } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { Button } from "../widgets/Button.tsx"
@@ -12,21 +12,38 @@ import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
 import { CheckField, SelectField, TextField } from "../widgets/forms/Fields.tsx"
 import { ConfirmDialog, fieldsOf, FormDialog } from "../widgets/forms/Form.tsx"
+import { MomentField } from "../widgets/forms/MomentField.tsx"
 import { grantOfInput, grantText } from "../widgets/records/GrantValue.tsx"
 import { Empty, NotAllowed } from "../widgets/States.tsx"
 import { Code, Moment, Tag } from "../widgets/Tag.tsx"
 import { t } from "./texts.en.ts"
 
+const OVERRIDES = "GET /api/instances/:instanceSlug/overrides"
+
 const FIELDS = ["entitlement", "mode", "value", "overagePercent", "endsAt", "reason"] as const
 type Values = Readonly<Record<(typeof FIELDS)[number], string>>
+
+const valueText = ({ mode, value }: Override): string => {
+  if (typeof value !== "number" && typeof value !== "string") return grantText(value)
+  return mode === "ADD" ? `+${grantText(value)}` : `= ${grantText(value)}`
+}
+
+/** The override that another one for the entitlement would end. */
+const inForce = (overrides: ReadonlyArray<Override>, slug: string) => {
+  const found = overrides.find(({ endedAt, entitlement }) => entitlement === slug && endedAt === null)
+  return found === undefined ? null : valueText(found)
+}
 
 const OverrideForm = ({
   entitlements,
   instanceSlug,
   onClose,
+  shown,
 }: {
   readonly instanceSlug: string
   readonly entitlements: ReadonlyArray<string>
+  /** The overrides that the person sees. */
+  readonly shown: ReadonlyArray<Override>
   readonly onClose: () => void
 }) => {
   const [values, setValues] = useState<Values>({
@@ -37,28 +54,38 @@ const OverrideForm = ({
     endsAt: "",
     reason: "",
   })
-  const write = useWrite("PUT /api/instances/:instanceSlug/entitlements/:entitlementSlug/override", {
+  const [seen, setSeen] = useState(shown)
+  const slug = values.entitlement.trim()
+  const update = useUpdate("PUT /api/instances/:instanceSlug/entitlements/:entitlementSlug/override", {
+    read: () => readAll(OVERRIDES, { params: { instanceSlug } }),
+    request: (body: Body<"PUT /api/instances/:instanceSlug/entitlements/:entitlementSlug/override">) => ({
+      params: { instanceSlug, entitlementSlug: slug },
+      body,
+    }),
     stale: ["/api/instances"],
     done: onClose,
   })
-  const field = fieldsOf(values, setValues, write.error)
+  const field = fieldsOf(values, setValues, update.error)
   return (
     <FormDialog
       title={t.overrides.add}
       submit={common.common.save}
       fields={FIELDS}
       onClose={onClose}
-      write={write}
+      write={update}
+      resolution={resolutionOf(update.error, { take: onClose, keep: setSeen }, update.reset)}
       onSubmit={() =>
-        write.mutate({
-          params: { instanceSlug, entitlementSlug: values.entitlement.trim() },
-          body: defined({
-            mode: values.mode === "ADD" ? ("ADD" as const) : ("SET" as const),
-            value: grantOfInput(values.value),
-            overagePercent: values.overagePercent.trim() === "" ? undefined : numberOf(values.overagePercent),
-            endsAt: momentOfInput(values.endsAt) ?? null,
-            reason: values.reason.trim() === "" ? null : values.reason,
-          }),
+        update.save({
+          seen,
+          replaces: (overrides) => ({ value: inForce(overrides, slug) }),
+          bodyFor: () =>
+            defined({
+              mode: values.mode === "ADD" ? ("ADD" as const) : ("SET" as const),
+              value: grantOfInput(values.value),
+              overagePercent: orUndefinedNumber(values.overagePercent),
+              endsAt: orNull(values.endsAt),
+              reason: proseOrNull(values.reason),
+            }),
         })
       }
     >
@@ -77,16 +104,11 @@ const OverrideForm = ({
       <p className="hint">{t.overrides.valueHint}</p>
       <div className="form-row">
         <TextField kind="decimal" label={t.overrides.overage} {...field("overagePercent")} />
-        <TextField kind="datetime-local" label={t.overrides.until} {...field("endsAt")} />
+        <MomentField label={t.overrides.until} {...field("endsAt")} />
       </div>
       <TextField label={t.overrides.reason} {...field("reason")} />
     </FormDialog>
   )
-}
-
-const valueText = ({ mode, value }: Override): string => {
-  if (typeof value !== "number" && typeof value !== "string") return grantText(value)
-  return mode === "ADD" ? `+${grantText(value)}` : `= ${grantText(value)}`
 }
 
 const State = ({ override }: { readonly override: Override }) => {
@@ -133,7 +155,7 @@ export const OverridesTab = ({
   const [isAdding, setAdding] = useState(false)
   const [ending, setEnding] = useState<Override>()
   const rows = useRows(
-    "GET /api/instances/:instanceSlug/overrides",
+    OVERRIDES,
     { params: { instanceSlug }, query: { history: withEnded ? "true" : "false" } },
     { when: mayRead },
   )
@@ -202,7 +224,12 @@ export const OverridesTab = ({
         empty={<Empty title={t.overrides.empty}>{t.overrides.emptyDetail}</Empty>}
       />
       {isAdding && (
-        <OverrideForm instanceSlug={instanceSlug} entitlements={entitlements} onClose={() => setAdding(false)} />
+        <OverrideForm
+          instanceSlug={instanceSlug}
+          entitlements={entitlements}
+          shown={rows.rows ?? []}
+          onClose={() => setAdding(false)}
+        />
       )}
       {ending !== undefined && <EndDialog override={ending} onClose={() => setEnding(undefined)} />}
     </>

@@ -1,6 +1,7 @@
 /**
  * Amounts have up to 18 digits; a JavaScript number keeps 15. So JSON is read such that a number which would be rounded stays
- * text, and is written as it was. Rounded numbers are only for the length of bars.
+ * text, and is written as it was. Inside free JSON, such as metadata, it stays a number of its own kind: there a text is
+ * something else. Rounded numbers are only for the length of bars.
  */
 
 /** A number, or the text of one that no JavaScript number holds. */
@@ -16,6 +17,23 @@ interface JsonWithSource {
 
 const json = JSON as unknown as JsonWithSource
 
+/** A number with more digits than a JavaScript number holds. JSON has all of them. */
+export class ExactNumber {
+  readonly digits: string
+
+  constructor(digits: string) {
+    this.digits = digits
+  }
+
+  toString(): string {
+    return this.digits
+  }
+
+  toJSON(): unknown {
+    return json.rawJSON === undefined ? Number(this.digits) : json.rawJSON(this.digits)
+  }
+}
+
 /** The digits of a decimal without sign, point and surrounding zeros: equal for `1.50` and `1.5`. */
 const digitsOf = (text: string): string => {
   const [whole = "", fraction = ""] = text.replace(/^-/, "").split(".")
@@ -26,13 +44,33 @@ const digitsOf = (text: string): string => {
 const isRounded = (value: number, source: string): boolean =>
   /^-?\d+(\.\d+)?$/.test(source) && digitsOf(String(value)) !== digitsOf(source)
 
-/** Parses JSON without loss: numbers that would be rounded stay text. */
-export const parseExact = (text: string): unknown =>
-  json.parse(text, (_key, value, context) =>
-    typeof value === "number" && context?.source !== undefined && isRounded(value, context.source)
-      ? context.source
-      : value,
+/** Members that hold JSON of any shape. Only inside them can a text and a number stand for different things. */
+const FREE = new Set(["metadata", "settings", "values", "jsonSchema", "settings_schema", "schema", "data", "previous"])
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null
+
+/** Writes exact numbers as text, except inside free JSON: objects in `value`, and everything in the members of that kind. */
+const withAmounts = (value: unknown): unknown => {
+  if (value instanceof ExactNumber) return value.digits
+  if (Array.isArray(value)) return value.map(withAmounts)
+  if (!isObject(value)) return value
+  const isFree = (name: string, member: unknown) =>
+    FREE.has(name) || (name === "value" && isObject(member) && !(member instanceof ExactNumber))
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, isFree(name, member) ? member : withAmounts(member)]),
   )
+}
+
+/** Parses JSON of the service without loss: an amount that would be rounded stays text. */
+export const parseExact = (text: string): unknown => {
+  let isExact = true
+  const parsed = json.parse(text, (_key, value, context) => {
+    if (typeof value !== "number" || context?.source === undefined || !isRounded(value, context.source)) return value
+    isExact = false
+    return new ExactNumber(context.source)
+  })
+  return isExact ? parsed : withAmounts(parsed)
+}
 
 /** Whether a text is a number that no JavaScript number holds, as {@link parseExact} leaves it. */
 export const isRoundedText = (text: string): boolean => isRounded(Number(text), text)
@@ -43,12 +81,20 @@ export const parseForBody = (text: string): unknown =>
     typeof value === "number" && context?.source !== undefined ? exactNumber(context.source) : value,
   )
 
+/** The JSON object of a text for a body, or `undefined` if the text is something else. */
+export const objectForBody = (text: string): Readonly<Record<string, unknown>> | undefined => {
+  try {
+    const value = parseForBody(text)
+    return isObject(value) && !Array.isArray(value) && !(value instanceof ExactNumber) ? { ...value } : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** The number of a text for a body. A number that would be rounded is written with all its digits. */
 export const exactNumber = (text: string): number => {
   const value = Number(text)
-  return Number.isFinite(value) && isRounded(value, text) && json.rawJSON !== undefined
-    ? (json.rawJSON(text) as number)
-    : value
+  return Number.isFinite(value) && isRounded(value, text) ? (new ExactNumber(text) as unknown as number) : value
 }
 
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/

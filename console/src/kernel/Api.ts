@@ -88,11 +88,22 @@ const retryAfterOf = (response: Response): { readonly retryAfter?: number } => {
   return Number.isFinite(seconds) ? { retryAfter: seconds } : {}
 }
 
+/** What an error response may have. The evaluation of flags has the error bodies of OFREP. */
+interface ProblemBody {
+  readonly code?: string
+  readonly errorCode?: string
+  readonly title?: string
+  readonly detail?: string
+  readonly errorDetails?: string
+  readonly errors?: ReadonlyArray<FieldError>
+  readonly errorId?: string
+  readonly impact?: unknown
+}
+
 const problemOf = async (response: Response): Promise<Problem> => {
-  const body = await response.json().catch(() => ({}))
+  const body = (await response.json().catch(() => ({}))) as ProblemBody
   return new Problem(
     response.status,
-    // The evaluation of flags has the error bodies of OFREP.
     body.code ?? body.errorCode ?? `HTTP ${response.status}`,
     body.title ?? "The service answered with an error",
     body.detail ?? body.errorDetails ?? response.statusText,

@@ -61,16 +61,6 @@ export const daysUntil = (text: string, now = Date.now()): number =>
 export const plusDays = (text: string, days: number): string =>
   new Date(Date.parse(text) + days * 86_400_000).toISOString()
 
-/** The value of a `datetime-local` field, read as UTC, as an ISO date. Empty text is `undefined`. */
-export const momentOfInput = (value: string): string | undefined => {
-  const date = new Date(`${value}Z`)
-  return value === "" || Number.isNaN(date.getTime()) ? undefined : date.toISOString()
-}
-
-/** The value of a `datetime-local` field for a moment, in UTC. */
-export const inputOfMoment = (text: string | null | undefined): string =>
-  text === null || text === undefined ? "" : new Date(text).toISOString().slice(0, 16)
-
 /** A duration of milliseconds: `1.2 s`, `34 ms`. */
 export const formatDuration = (ms: number): string => (ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`)
 

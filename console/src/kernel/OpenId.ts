@@ -12,7 +12,7 @@ export interface Tokens {
   readonly expiresAt: number
 }
 
-interface Pending {
+export interface Pending {
   readonly state: string
   readonly nonce: string
   readonly verifier: string
@@ -85,13 +85,49 @@ export const begin = async (oidc: OpenIdConfig, returnTo: string): Promise<void>
   location.assign(url)
 }
 
-/** Exchanges the code of the redirect for tokens. What the sign-in left in the storage is removed first. */
-export const finish = async (oidc: OpenIdConfig, url: URL): Promise<Tokens & { readonly returnTo: string }> => {
+/** Longer texts of a provider are cut. */
+const MAX_DESCRIPTION = 500
+
+/** The provider did not sign the person in. The texts are the provider's, so they are shown as text and never followed. */
+export class SignInRefused extends Error {
+  /** The provider's code, such as `access_denied`. */
+  readonly code: string
+  readonly description: string | undefined
+
+  constructor(code: string, description: string | undefined) {
+    super(description ?? code)
+    this.code = code
+    this.description = description?.slice(0, MAX_DESCRIPTION)
+  }
+}
+
+/** The sign-in that this tab started, once: what it left in the storage is removed. */
+export const takePending = (): Pending => {
   const stored = sessionStorage.getItem(PENDING)
   sessionStorage.removeItem(PENDING)
   if (stored === null) throw new Error("This tab did not start a sign-in.")
-  const { nonce, returnTo, state, verifier }: Pending = JSON.parse(stored)
+  return JSON.parse(stored)
+}
+
+/** Exchanges the code of the redirect for tokens. Only an answer with the state of the sign-in is believed, also if it is an error. */
+export const finish = async (oidc: OpenIdConfig, url: URL, pending: Pending): Promise<Tokens> => {
   const oauth = await library()
+  try {
+    return await exchange(oauth, oidc, url, pending)
+  } catch (error) {
+    if (error instanceof oauth.AuthorizationResponseError || error instanceof oauth.ResponseBodyError) {
+      throw new SignInRefused(error.error, error.error_description)
+    }
+    throw error
+  }
+}
+
+const exchange = async (
+  oauth: Awaited<ReturnType<typeof library>>,
+  oidc: OpenIdConfig,
+  url: URL,
+  { nonce, state, verifier }: Pending,
+): Promise<Tokens> => {
   const [server, client] = [serverOf(oidc), clientOf(oidc)]
   const options = requestOptions(oidc, oauth.allowInsecureRequests)
   const parameters = oauth.validateAuthResponse(server, client, url, state)
@@ -106,7 +142,7 @@ export const finish = async (oidc: OpenIdConfig, url: URL): Promise<Tokens & { r
   )
   const expected = oidc.scope.split(" ").includes("openid") ? { expectedNonce: nonce, requireIdToken: true } : {}
   const result = await oauth.processAuthorizationCodeResponse(server, client, response, expected)
-  return { ...tokensOf(result), returnTo }
+  return tokensOf(result)
 }
 
 /** Exchanges the refresh token for new tokens. */

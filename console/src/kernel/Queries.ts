@@ -10,6 +10,7 @@ import {
 import { useEffect, useRef, useState } from "react"
 import { call, Problem } from "./Api.ts"
 import type { Answer, Item, Operation, Request } from "./Contract.ts"
+import { t } from "./texts.en.ts"
 
 const MAX_REPEATS = 2
 const PAGE_SIZE = "200"
@@ -99,7 +100,11 @@ const readPage = async <O extends ListOperation>(
     cursor,
     limit = PAGE_SIZE,
     signal,
-  }: { readonly cursor: string | undefined; readonly limit?: string | undefined; readonly signal: AbortSignal },
+  }: {
+    readonly cursor: string | undefined
+    readonly limit?: string | undefined
+    readonly signal: AbortSignal | undefined
+  },
 ): Promise<Paged> => {
   const { query: filters, ...rest }: { query?: object; params?: object } = request
   const paged = { ...rest, query: { limit, ...filters, cursor } }
@@ -111,7 +116,7 @@ const readPage = async <O extends ListOperation>(
 export const readAll = async <O extends ListOperation>(
   operation: O,
   request: Request<O>,
-  signal: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<ReadonlyArray<Item<O>>> => {
   const items: Array<Item<O>> = []
   let cursor: string | undefined
@@ -121,6 +126,13 @@ export const readAll = async <O extends ListOperation>(
     cursor = page.hasMore ? page.nextCursor : undefined
   } while (cursor !== undefined)
   return items
+}
+
+/** A record of a list, for records without a path of their own. */
+export const foundIn = <T>(items: ReadonlyArray<T>, isWanted: (item: T) => boolean): T => {
+  const found = items.find(isWanted)
+  if (found === undefined) throw new Problem(404, "Console.Gone", t.states.gone, t.states.goneDetail)
+  return found
 }
 
 const itemsOf = <O extends ListOperation>({
@@ -190,13 +202,54 @@ export const useQuiet = (text: string): string => {
   return quiet
 }
 
-/** What a change makes stale, and what follows it. */
-export interface WriteOptions<O extends Operation> {
-  readonly done?: (answer: Answer<O>, request: Request<O>) => void
+/** What a change makes stale. */
+interface ChangeOptions {
   /** Paths whose answers the change makes stale; all by default. */
   readonly stale?: ReadonlyArray<string>
   /** A deletion whose `done` leaves the page of the record. What was read about the record is not read again. */
   readonly leavesPage?: boolean
+}
+
+/** Runs a change of something, one at a time, and reads again what it made stale. */
+export const useChange = <A, V>(
+  operation: Operation,
+  run: (variables: V) => Promise<A>,
+  { done, leavesPage = false, stale }: ChangeOptions & { readonly done?: (answer: A, variables: V) => void },
+) => {
+  const queries = useQueryClient()
+  const own = operation.slice(operation.indexOf(" ") + 1)
+  // Set at once, unlike the state of the mutation: the second press of a double click comes before the page is drawn again.
+  const isBusy = useRef(false)
+  const mutation = useMutation<A, Error, V>({
+    mutationFn: run,
+    onSuccess: (answer, variables) => {
+      void queries.invalidateQueries({
+        predicate: ({ queryKey: [key] }) => {
+          const path = String(key)
+          const isGone = leavesPage && (path === own || path.startsWith(`${own}/`))
+          return !isGone && (stale?.some((one) => path.startsWith(one)) ?? true)
+        },
+      })
+      done?.(answer, variables)
+    },
+    onSettled: () => {
+      isBusy.current = false
+    },
+  })
+  const { mutate } = mutation
+  return {
+    ...mutation,
+    mutate: (variables: V) => {
+      if (isBusy.current) return
+      isBusy.current = true
+      mutate(variables)
+    },
+  }
+}
+
+/** What a write makes stale, and what follows it. */
+export interface WriteOptions<O extends Operation> extends ChangeOptions {
+  readonly done?: (answer: Answer<O>, request: Request<O>) => void
 }
 
 /** Whether the service may have made a change without the answer arriving. */
@@ -206,52 +259,22 @@ const isUnknown = (error: unknown): boolean => error instanceof Problem && (erro
  * Changes something. A POST keeps its `Idempotency-Key` until its outcome is known: if the answer is lost, sending the same again
  * happens once. Other writes are not repeated.
  */
-export const useWrite = <O extends Operation>(
-  operation: O,
-  { done, leavesPage = false, stale }: WriteOptions<O> = {},
-) => {
-  const queries = useQueryClient()
-  const own = operation.slice(operation.indexOf(" ") + 1)
+export const useWrite = <O extends Operation>(operation: O, options: WriteOptions<O> = {}) => {
   const pending = useRef<{ readonly key: string; readonly text: string }>(undefined)
-  // Set at once, unlike the state of the mutation: the second press of a double click comes before the page is drawn again.
-  const isBusy = useRef(false)
-  const mutation = useMutation<Answer<O>, Error, Request<O>>({
-    mutationFn: async (request) => {
-      if (!operation.startsWith("POST")) return call(operation, request)
-      const text = JSON.stringify(request)
-      if (pending.current?.text !== text) pending.current = { key: crypto.randomUUID(), text }
-      try {
-        const answer = await call(operation, request, { idempotencyKey: pending.current.key })
-        pending.current = undefined
-        return answer
-      } catch (error) {
-        if (!isUnknown(error)) pending.current = undefined
-        throw error
-      }
-    },
-    onSuccess: (answer, request) => {
-      void queries.invalidateQueries({
-        predicate: ({ queryKey: [key] }) => {
-          const path = String(key)
-          const isGone = leavesPage && (path === own || path.startsWith(`${own}/`))
-          return !isGone && (stale?.some((one) => path.startsWith(one)) ?? true)
-        },
-      })
-      done?.(answer, request)
-    },
-    onSettled: () => {
-      isBusy.current = false
-    },
-  })
-  const { mutate } = mutation
-  return {
-    ...mutation,
-    mutate: (request: Request<O>) => {
-      if (isBusy.current) return
-      isBusy.current = true
-      mutate(request)
-    },
+  const run = async (request: Request<O>): Promise<Answer<O>> => {
+    if (!operation.startsWith("POST")) return call(operation, request)
+    const text = JSON.stringify(request)
+    if (pending.current?.text !== text) pending.current = { key: crypto.randomUUID(), text }
+    try {
+      const answer = await call(operation, request, { idempotencyKey: pending.current.key })
+      pending.current = undefined
+      return answer
+    } catch (error) {
+      if (!isUnknown(error)) pending.current = undefined
+      throw error
+    }
   }
+  return useChange(operation, run, options)
 }
 
 /** The members of an object that are not `undefined`, for bodies with optional properties. */

@@ -123,15 +123,15 @@ export const signInWithToken = async (pasted: string, keep: boolean): Promise<vo
   if (keep && method === "token") sessionStorage.setItem(KEPT, text)
 }
 
-/** Continues after the redirect of the OpenID provider. Returns the page to show. */
-export const finishSignIn = async (url: URL): Promise<string> => {
+/** Continues after the redirect of the OpenID provider. `show` gets the page that was asked for, also if the sign-in fails. */
+export const finishSignIn = async (url: URL, show: (path: string) => void): Promise<void> => {
   const { oidc } = config()
   if (oidc === null) throw new Error("This service has no OpenID provider")
-  const { returnTo, ...received } = await OpenId.finish(oidc, url)
-  tokens = received
+  const pending = OpenId.takePending()
+  show(pending.returnTo)
+  tokens = await OpenId.finish(oidc, url, pending)
   await enter("oidc")
   sessionStorage.setItem(OIDC, "true")
-  return returnTo
 }
 
 /** Restores what a reload may restore: a token that is kept, or another redirect to the provider. */

@@ -1,8 +1,10 @@
 /** Grants an entitlement, changes what is granted, and removes a grant: each behind its dry run. */
 import { useState } from "react"
 import type { Entitlement, Grant } from "../kernel/Contract.ts"
-import { numberOf } from "../kernel/Inputs.ts"
-import { defined, useRead } from "../kernel/Queries.ts"
+import { bodyOfEdit } from "../kernel/forms/Edit.ts"
+import { resolutionOf, useEdit } from "../kernel/forms/Update.ts"
+import { numberOf, orUndefinedNumber } from "../kernel/Inputs.ts"
+import { defined, foundIn, readAll, useRead } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { TextField } from "../widgets/forms/Fields.tsx"
 import { errorAt } from "../widgets/forms/Form.tsx"
@@ -76,7 +78,7 @@ export const AddGrant = ({ licenseSlug, onClose }: { readonly licenseSlug: strin
     body: defined({
       entitlementSlug: slug,
       value: grantOfInput(value),
-      overagePercent: overage.trim() === "" ? undefined : numberOf(overage),
+      overagePercent: orUndefinedNumber(overage),
     }),
   }
   return (
@@ -125,33 +127,42 @@ interface GrantProps {
   readonly onClose: () => void
 }
 
+const GRANTS = "GET /api/licenses/:licenseSlug/entitlements"
+
 export const ChangeGrant = ({ grant, licenseSlug, onClose }: GrantProps) => {
-  const [value, setValue] = useState(() => inputOfGrant(grant.value))
-  const [overage, setOverage] = useState(() => String(grant.overagePercent))
-  const type = useType(grant.entitlementSlug, true)
-  const request = {
-    params: { licenseSlug, entitlementSlug: grant.entitlementSlug },
-    body: { value: grantOfInput(value), overagePercent: numberOf(overage) },
-  }
+  const { entitlementSlug } = grant
+  const params = { licenseSlug, entitlementSlug }
+  const form = useEdit(
+    grant,
+    ({ overagePercent, value }) => ({ value: inputOfGrant(value), overage: String(overagePercent) }),
+    ({ overage, value }) => ({ value: grantOfInput(value), overagePercent: numberOf(overage) }),
+  )
+  const { edit, setValues, values } = form
+  const type = useType(entitlementSlug, true)
+  // A grant has no path to read.
+  const read = async () =>
+    foundIn(await readAll(GRANTS, { params: { licenseSlug } }), (one) => one.entitlementSlug === entitlementSlug)
   return (
     <ReviewDialog
-      title={t.grants.changeTitle(grant.entitlementSlug)}
+      title={t.grants.changeTitle(entitlementSlug)}
       submit={t.grants.save}
       fields={FIELDS}
       onClose={onClose}
       operation={UPDATE}
       {...STALE}
-      request={request}
+      request={edit === undefined ? undefined : { params, body: edit.bodyFor(form.seen) }}
+      prepare={async (typed) => (edit === undefined ? typed : { params, body: await bodyOfEdit(edit, read) })}
+      resolve={(error, reset) => resolutionOf(error, form, reset)}
     >
       {(error) => (
         <>
           <p className="hint">{t.grants.applies}</p>
           <ValueFields
             type={type}
-            value={value}
-            onValue={setValue}
-            overage={overage}
-            onOverage={setOverage}
+            value={values.value}
+            onValue={(value) => setValues({ ...values, value })}
+            overage={values.overage}
+            onOverage={(overage) => setValues({ ...values, overage })}
             error={error}
           />
         </>

@@ -1,4 +1,5 @@
 /** Changes of a license version, each behind its dry run. */
+import { useState } from "react"
 import type { License } from "../kernel/Contract.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { ImpactDialog } from "../widgets/records/ImpactDialog.tsx"
@@ -38,7 +39,15 @@ export const TransitionLicense = ({
 }
 
 /** Makes a version the default of its family, or no longer. */
-export const DefaultLicense = ({ license, onClose }: { readonly license: License; readonly onClose: () => void }) => {
+export const DefaultLicense = ({
+  license: shown,
+  onClose,
+}: {
+  readonly license: License
+  readonly onClose: () => void
+}) => {
+  // The question stays the one that was opened, whatever somebody else does meanwhile.
+  const [license] = useState(shown)
   const request = { params: { licenseSlug: license.slug }, body: { isDefault: !license.isDefault } }
   return (
     <ImpactDialog

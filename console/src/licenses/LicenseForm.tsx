@@ -1,7 +1,10 @@
 /** Creates a family with its first version, or a version of a family; changes a version behind its dry run. */
 import { useState } from "react"
+import { call } from "../kernel/Api.ts"
 import type { Body, License } from "../kernel/Contract.ts"
-import { numberOf, orNull, orUndefined } from "../kernel/Inputs.ts"
+import { bodyOfEdit } from "../kernel/forms/Edit.ts"
+import { resolutionOf, useEdit } from "../kernel/forms/Update.ts"
+import { numberOf, orNull, orUndefined, proseOrNull } from "../kernel/Inputs.ts"
 import { defined, useWrite } from "../kernel/Queries.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { CheckField, SelectField, TextField } from "../widgets/forms/Fields.tsx"
@@ -31,7 +34,7 @@ const bodyOf = (values: Values) => ({
   name: values.name,
   type: values.type as License["type"],
   versionName: orNull(values.versionName),
-  description: orNull(values.description),
+  description: proseOrNull(values.description),
   graceDays: numberOf(values.graceDays),
 })
 
@@ -133,8 +136,10 @@ export const CreateLicense = ({
 const UPDATE = "PUT /api/licenses/:licenseSlug"
 
 export const EditLicense = ({ license, onClose }: { readonly license: License; readonly onClose: () => void }) => {
-  const [values, setValues] = useState<Values>(() => initial(license))
-  const request = { params: { licenseSlug: license.slug }, body: bodyOf(values) }
+  const params = { licenseSlug: license.slug }
+  const form = useEdit(license, initial, bodyOf)
+  const { edit } = form
+  const read = () => call("GET /api/licenses/:licenseSlug", { params })
   return (
     <ReviewDialog
       title={t.edit}
@@ -143,9 +148,11 @@ export const EditLicense = ({ license, onClose }: { readonly license: License; r
       onClose={onClose}
       operation={UPDATE}
       {...STALE}
-      request={request}
+      request={edit === undefined ? undefined : { params, body: edit.bodyFor(form.seen) }}
+      prepare={async (typed) => (edit === undefined ? typed : { params, body: await bodyOfEdit(edit, read) })}
+      resolve={(error, reset) => resolutionOf(error, form, reset)}
     >
-      {(error) => <Fields values={values} onChange={setValues} error={error} />}
+      {(error) => <Fields values={form.values} onChange={form.setValues} error={error} />}
     </ReviewDialog>
   )
 }

@@ -1,10 +1,11 @@
 /** Moves instances to another version, behind the list of those that would move and of the checks that would turn. */
 import { useState } from "react"
 import type { License } from "../kernel/Contract.ts"
-import { momentOfInput } from "../kernel/Formats.ts"
+import { orUndefined } from "../kernel/Inputs.ts"
 import { defined } from "../kernel/Queries.ts"
 import { Segments, TextField } from "../widgets/forms/Fields.tsx"
 import { errorAt } from "../widgets/forms/Form.tsx"
+import { MomentField } from "../widgets/forms/MomentField.tsx"
 import { RecordField } from "../widgets/records/RecordField.tsx"
 import { ReviewDialog } from "../widgets/records/ReviewDialog.tsx"
 import { t } from "./texts.en.ts"
@@ -36,7 +37,7 @@ export const MigrateLicense = ({
       toLicenseSlug: to.trim(),
       customer: who === "customer" ? customer.trim() : undefined,
       instances: who === "named" ? slugsOf(instances) : undefined,
-      at: momentOfInput(at),
+      at: orUndefined(at),
     }),
   }
   return (
@@ -96,8 +97,7 @@ export const MigrateLicense = ({
               error={errorAt(error, "instances")}
             />
           )}
-          <TextField
-            kind="datetime-local"
+          <MomentField
             label={t.migrate.at}
             hint={t.migrate.atHint}
             value={at}

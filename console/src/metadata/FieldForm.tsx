@@ -1,7 +1,9 @@
 /** Creates a metadata field, or changes its label and its position. */
 import { useState } from "react"
 import type { MetadataField } from "../kernel/Contract.ts"
-import { useWrite } from "../kernel/Queries.ts"
+import { useRecordForm } from "../kernel/forms/Update.ts"
+import { orNullNumber } from "../kernel/Inputs.ts"
+import { foundIn, readAll, useWrite } from "../kernel/Queries.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { SelectField, TextField } from "../widgets/forms/Fields.tsx"
 import { errorAt, fieldsOf, FormDialog } from "../widgets/forms/Form.tsx"
@@ -14,8 +16,6 @@ export const resourceTypes = ["INSTANCE", "DEPLOYMENT_ZONE"] as const satisfies 
 
 const STALE = { stale: ["/api/metadata-fields"] }
 const FIRST_SCHEMA = '{\n  "type": "string"\n}'
-
-const orderOf = (text: string): number | null => (text.trim() === "" ? null : Number(text))
 
 export const CreateField = ({
   onClose,
@@ -41,7 +41,7 @@ export const CreateField = ({
       onSubmit={() => {
         if (jsonSchema === undefined) return
         const { displayOrder, key, label } = values
-        write.mutate({ body: { key, label, resourceType, jsonSchema, displayOrder: orderOf(displayOrder) } })
+        write.mutate({ body: { key, label, resourceType, jsonSchema, displayOrder: orNullNumber(displayOrder) } })
       }}
     >
       <div className="form-row">
@@ -63,37 +63,31 @@ export const CreateField = ({
   )
 }
 
+/** The field as it is stored. It has no path to read, so this reads the list. */
+export const readField = async ({ id }: MetadataField): Promise<MetadataField> =>
+  foundIn(await readAll("GET /api/metadata-fields", {}), (one) => one.id === id)
+
 export const EditField = ({ field, onClose }: { readonly field: MetadataField; readonly onClose: () => void }) => {
-  const [label, setLabel] = useState(field.label)
-  const [order, setOrder] = useState(String(field.displayOrder))
-  const write = useWrite("PATCH /api/metadata-fields/:metadataFieldId", { ...STALE, done: onClose })
+  const { dialog, error, setValues, values } = useRecordForm("PATCH /api/metadata-fields/:metadataFieldId", {
+    record: field,
+    valuesOf: ({ displayOrder, label }) => ({ label, displayOrder: String(displayOrder) }),
+    bodyOf: ({ displayOrder, label }) => ({ label, displayOrder: orNullNumber(displayOrder) }),
+    read: () => readField(field),
+    request: (body) => ({ params: { metadataFieldId: field.id }, body }),
+    ...STALE,
+    done: onClose,
+  })
+  const fieldOf = fieldsOf(values, setValues, error)
   return (
     <FormDialog
       title={t.edit}
       submit={common.common.save}
       fields={["label", "displayOrder"]}
       onClose={onClose}
-      write={write}
-      onSubmit={() =>
-        write.mutate({ params: { metadataFieldId: field.id }, body: { label, displayOrder: orderOf(order) } })
-      }
+      {...dialog}
     >
-      <TextField
-        label={t.label}
-        isRequired
-        autoFocus
-        value={label}
-        onChange={setLabel}
-        error={errorAt(write.error, "label")}
-      />
-      <TextField
-        kind="decimal"
-        label={t.order}
-        hint={t.orderHint}
-        value={order}
-        onChange={setOrder}
-        error={errorAt(write.error, "displayOrder")}
-      />
+      <TextField label={t.label} isRequired autoFocus {...fieldOf("label")} />
+      <TextField kind="decimal" label={t.order} hint={t.orderHint} {...fieldOf("displayOrder")} />
     </FormDialog>
   )
 }

@@ -1,15 +1,18 @@
 /** One metadata field: its schema as text, its form beside it, and values tried while typing. */
 import { useEffect, useMemo, useState } from "react"
-import type { MetadataField } from "../kernel/Contract.ts"
+import { callDry } from "../kernel/Api.ts"
+import type { Body, MetadataField } from "../kernel/Contract.ts"
 import { formOf, isReadable, valueOf } from "../kernel/forms/SchemaForm.ts"
 import type { Field } from "../kernel/forms/SchemaForm.ts"
-import { useRows, useWrite } from "../kernel/Queries.ts"
+import { bodyOfEdit } from "../kernel/forms/Edit.ts"
+import { resolutionOf } from "../kernel/forms/Update.ts"
+import { useChange, useRows, useWrite } from "../kernel/Queries.ts"
 import { useCan, useIsAdmin } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { usePathName } from "../kernel/Url.ts"
 import { announce } from "../widgets/Announcer.tsx"
 import { Button } from "../widgets/Button.tsx"
-import { errorsOf } from "../widgets/forms/Form.tsx"
+import { errorsOf, FormFailure } from "../widgets/forms/Form.tsx"
 import { PageHead, Section } from "../widgets/Page.tsx"
 import { EventList } from "../widgets/records/EventList.tsx"
 import { ImpactDialog } from "../widgets/records/ImpactDialog.tsx"
@@ -17,7 +20,7 @@ import { ListLink } from "../widgets/records/Links.tsx"
 import { Empty, Failure, Loading, ReadOnly } from "../widgets/States.tsx"
 import { Tabs } from "../widgets/Tabs.tsx"
 import { Code, Moment, Tag } from "../widgets/Tag.tsx"
-import { EditField } from "./FieldForm.tsx"
+import { EditField, readField } from "./FieldForm.tsx"
 import { schemaOf, SchemaText } from "./SchemaText.tsx"
 import { TryOut } from "./TryOut.tsx"
 import { t } from "./texts.en.ts"
@@ -27,17 +30,17 @@ const CHANGE = "PATCH /api/metadata-fields/:metadataFieldId"
 const ARCHIVE = "POST /api/metadata-fields/:metadataFieldId/archive"
 
 const SaveSchema = ({
+  body,
   field,
-  jsonSchema,
   onClose,
   onSaved,
 }: {
   readonly field: MetadataField
-  readonly jsonSchema: MetadataField["jsonSchema"]
+  readonly body: Body<typeof CHANGE>
   readonly onClose: () => void
   readonly onSaved: () => void
 }) => {
-  const request = { params: { metadataFieldId: field.id }, body: { jsonSchema } }
+  const request = { params: { metadataFieldId: field.id }, body }
   return (
     <ImpactDialog
       title={t.askSchema}
@@ -71,8 +74,10 @@ const Archive = ({ field, onClose }: { readonly field: MetadataField; readonly o
 const Editor = ({ field, mayWrite }: { readonly field: MetadataField; readonly mayWrite: boolean }) => {
   const stored = JSON.stringify(field.jsonSchema, null, 2)
   const [draft, setDraft] = useState<string>()
+  // The field as it was when the first key was typed.
+  const [seen, setSeen] = useState(field)
   const [typed, setTyped] = useState<{ readonly of: object | undefined; readonly form: Field }>()
-  const [isAsking, setAsking] = useState(false)
+  const [asking, setAsking] = useState<Body<typeof CHANGE>>()
   const text = draft ?? stored
   const schema = useMemo(() => schemaOf(text), [text])
   const form = useMemo(() => {
@@ -80,7 +85,21 @@ const Editor = ({ field, mayWrite }: { readonly field: MetadataField; readonly m
     return formOf(schema, typed !== undefined && isReadable(typed.form) ? valueOf(typed.form) : undefined)
   }, [schema, typed])
   // The service first says what is wrong with the schema, so that it stands at the text.
-  const check = useWrite(CHANGE, { stale: [], done: () => setAsking(true) })
+  const check = useChange(
+    CHANGE,
+    async (jsonSchema: MetadataField["jsonSchema"]) => {
+      const replaces = ({ jsonSchema: stored }: MetadataField) => ({ jsonSchema: stored })
+      const body = await bodyOfEdit({ seen, replaces, bodyFor: () => ({ jsonSchema }) }, () => readField(field))
+      await callDry(CHANGE, { params: { metadataFieldId: field.id }, body })
+      return body
+    },
+    { stale: [], done: setAsking },
+  )
+  const take = (stored: MetadataField) => {
+    setSeen(stored)
+    setDraft(undefined)
+  }
+  const resolution = resolutionOf(check.error, { take, keep: setSeen }, check.reset)
   const isRefused = errorsOf(check.error).length > 0
   return (
     <div className="halves">
@@ -91,10 +110,13 @@ const Editor = ({ field, mayWrite }: { readonly field: MetadataField; readonly m
           isReadOnly={!mayWrite}
           onChange={(next) => {
             check.reset()
+            if (draft === undefined) setSeen(field)
             setDraft(next)
           }}
         />
-        {check.error !== null && !isRefused && <Failure error={check.error} />}
+        {(resolution !== undefined || !isRefused) && (
+          <FormFailure error={check.error} fields={[]} resolution={resolution} />
+        )}
         {mayWrite && draft !== undefined && (
           <div className="actions">
             <Button
@@ -102,17 +124,20 @@ const Editor = ({ field, mayWrite }: { readonly field: MetadataField; readonly m
               isDisabled={schema === undefined}
               isPending={check.isPending}
               onPress={() => {
-                if (schema === undefined) return
-                check.mutate({
-                  params: { metadataFieldId: field.id },
-                  query: { dryRun: "true" },
-                  body: { jsonSchema: schema },
-                })
+                if (text === stored) setDraft(undefined)
+                else if (schema !== undefined) check.mutate(schema)
               }}
             >
               {t.saveSchema}
             </Button>
-            <Button onPress={() => setDraft(undefined)}>{t.undo}</Button>
+            <Button
+              onPress={() => {
+                check.reset()
+                setDraft(undefined)
+              }}
+            >
+              {t.undo}
+            </Button>
           </div>
         )}
       </Section>
@@ -129,13 +154,13 @@ const Editor = ({ field, mayWrite }: { readonly field: MetadataField; readonly m
           />
         )}
       </Section>
-      {isAsking && schema !== undefined && (
+      {asking !== undefined && (
         <SaveSchema
           field={field}
-          jsonSchema={schema}
-          onClose={() => setAsking(false)}
+          body={asking}
+          onClose={() => setAsking(undefined)}
           onSaved={() => {
-            setAsking(false)
+            setAsking(undefined)
             setDraft(undefined)
             announce(t.savedSchema)
           }}

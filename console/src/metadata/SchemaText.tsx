@@ -1,5 +1,5 @@
 /** A JSON Schema as text, with what the service found wrong in it. */
-import { parseForBody } from "../kernel/Amount.ts"
+import { objectForBody } from "../kernel/Amount.ts"
 import type { MetadataField } from "../kernel/Contract.ts"
 import { TextField } from "../widgets/forms/Fields.tsx"
 import { errorsOf } from "../widgets/forms/Form.tsx"
@@ -9,14 +9,7 @@ import { t } from "./texts.en.ts"
 const PLACE = /^\/?body[./]jsonSchema/
 
 /** The schema of a text; `undefined` if it is no JSON object. */
-export const schemaOf = (text: string): MetadataField["jsonSchema"] | undefined => {
-  try {
-    const schema: unknown = parseForBody(text)
-    return typeof schema === "object" && schema !== null && !Array.isArray(schema) ? { ...schema } : undefined
-  } catch {
-    return undefined
-  }
-}
+export const schemaOf = (text: string): MetadataField["jsonSchema"] | undefined => objectForBody(text)
 
 /** The errors with their places in the schema. */
 const errorText = (error: unknown): string | undefined => {

@@ -1,5 +1,6 @@
 /** The connectors that the installation has: built-in ones, and those that the operator registered. */
 import { useState } from "react"
+import { objectForBody } from "../kernel/Amount.ts"
 import type { Item } from "../kernel/Contract.ts"
 import { useRows, useWrite } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
@@ -20,24 +21,12 @@ type Connector = Item<"GET /api/platform/connectors">
 const STALE = { stale: ["/api/platform/connectors"] }
 const START = '{\n  "type": "object",\n  "properties": {}\n}'
 
-type JsonObject = Readonly<Record<string, unknown>>
-
-/** The object of a text, or `undefined` for anything else. */
-const objectOf = (text: string): JsonObject | undefined => {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined
-  } catch {
-    return undefined
-  }
-}
-
 const Register = ({ onClose }: { readonly onClose: () => void }) => {
   const [name, setName] = useState("")
   const [version, setVersion] = useState("1")
   const [text, setText] = useState(START)
   const write = useWrite("POST /api/platform/connectors", { ...STALE, done: onClose })
-  const schema = objectOf(text)
+  const schema = objectForBody(text)
   return (
     <FormDialog
       wide

@@ -1,6 +1,8 @@
 /** Creating, changing and removing an organization. */
 import { useState } from "react"
+import { call } from "../kernel/Api.ts"
 import type { Organization } from "../kernel/Contract.ts"
+import { useRecordForm } from "../kernel/forms/Update.ts"
 import { orNull, orUndefined } from "../kernel/Inputs.ts"
 import { defined, useWrite } from "../kernel/Queries.ts"
 import { t as common } from "../kernel/texts.en.ts"
@@ -52,22 +54,24 @@ export const EditOrganization = ({
   readonly organization: Organization
   readonly onClose: () => void
 }) => {
-  const [values, setValues] = useState({ name: organization.name, externalId: organization.externalId ?? "" })
-  const write = useWrite("PATCH /api/platform/organizations/:orgId", { ...STALE, done: onClose })
-  const field = fieldsOf(values, setValues, write.error)
+  const params = { orgId: organization.id }
+  const { dialog, error, setValues, values } = useRecordForm("PATCH /api/platform/organizations/:orgId", {
+    record: organization,
+    valuesOf: (one) => ({ name: one.name, externalId: one.externalId ?? "" }),
+    bodyOf: ({ externalId, name }) => ({ name, externalId: orNull(externalId) }),
+    read: () => call("GET /api/platform/organizations/:orgId", { params }),
+    request: (body) => ({ params, body }),
+    ...STALE,
+    done: onClose,
+  })
+  const field = fieldsOf(values, setValues, error)
   return (
     <FormDialog
       title={t.edit(organization.name)}
       submit={common.common.save}
       fields={["name", "externalId"]}
       onClose={onClose}
-      write={write}
-      onSubmit={() =>
-        write.mutate({
-          params: { orgId: organization.id },
-          body: { name: values.name, externalId: orNull(values.externalId) },
-        })
-      }
+      {...dialog}
     >
       <TextField label={common.common.name} isRequired autoFocus {...field("name")} />
       <TextField label={t.externalId} hint={t.externalIdHint} {...field("externalId")} />

@@ -1,7 +1,9 @@
 /** Deploying a release to a zone, and deleting a release. */
 import { useState } from "react"
-import type { Release } from "../kernel/Contract.ts"
-import { useAllRows, useRows, useWrite } from "../kernel/Queries.ts"
+import { call } from "../kernel/Api.ts"
+import type { Release, Zone } from "../kernel/Contract.ts"
+import { resolutionOf, useUpdate } from "../kernel/forms/Update.ts"
+import { useAllRows, useRows } from "../kernel/Queries.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { errorAt, FormDialog } from "../widgets/forms/Form.tsx"
 import { PickField } from "../widgets/forms/Pick.tsx"
@@ -9,9 +11,13 @@ import { ImpactDialog } from "../widgets/records/ImpactDialog.tsx"
 import { t } from "./texts.en.ts"
 
 export const DeployRelease = ({ onClose, release }: { readonly release: Release; readonly onClose: () => void }) => {
-  const [slug, setSlug] = useState("")
+  const [zone, setZone] = useState<Zone>()
   const zones = useAllRows(useRows("GET /api/deployment-zones", {}))
-  const write = useWrite("PUT /api/deployment-zones/:deploymentZoneSlug", {
+  const slug = zone?.slug ?? ""
+  const params = { deploymentZoneSlug: slug }
+  const update = useUpdate("PUT /api/deployment-zones/:deploymentZoneSlug", {
+    read: () => call("GET /api/deployment-zones/:deploymentZoneSlug", { params }),
+    request: (body: { readonly releaseId: string }) => ({ params, body }),
     stale: ["/api/deployment-zones"],
     done: onClose,
   })
@@ -21,9 +27,17 @@ export const DeployRelease = ({ onClose, release }: { readonly release: Release;
       submit={t.deploy}
       fields={["releaseId"]}
       onClose={onClose}
-      write={write}
-      isDisabled={slug === ""}
-      onSubmit={() => write.mutate({ params: { deploymentZoneSlug: slug }, body: { releaseId: release.id } })}
+      write={update}
+      resolution={resolutionOf(update.error, { take: onClose, keep: setZone }, update.reset)}
+      isDisabled={zone === undefined}
+      onSubmit={() => {
+        if (zone === undefined) return
+        update.save({
+          seen: zone,
+          replaces: ({ releaseId }) => ({ releaseId }),
+          bodyFor: () => ({ releaseId: release.id }),
+        })
+      }}
     >
       <p>{t.deployText}</p>
       <PickField
@@ -31,11 +45,11 @@ export const DeployRelease = ({ onClose, release }: { readonly release: Release;
         isRequired
         autoFocus
         value={slug}
-        onChange={setSlug}
-        error={errorAt(write.error, "releaseId")}
+        onChange={(chosen) => setZone(zones.rows?.find((one) => one.slug === chosen))}
+        error={errorAt(update.error, "releaseId")}
         choices={(zones.rows ?? [])
           .filter(({ releaseId }) => releaseId !== release.id)
-          .map((zone) => ({ id: zone.slug, title: zone.name, detail: zone.type }))}
+          .map(({ name, slug: id, type }) => ({ id, title: name, detail: type }))}
       />
     </FormDialog>
   )

@@ -3,7 +3,7 @@ import { LogIn } from "lucide-react"
 import { useState } from "react"
 import { Problem } from "../kernel/Api.ts"
 import { config } from "../kernel/Config.ts"
-import { begin } from "../kernel/OpenId.ts"
+import { begin, SignInRefused } from "../kernel/OpenId.ts"
 import { signInWithToken, signOut } from "../kernel/Session.ts"
 import type { Ended } from "../kernel/Session.ts"
 import { Button } from "../widgets/Button.tsx"
@@ -93,7 +93,16 @@ const ProviderButton = () => {
 
 /** Why the sign-in with the provider failed. */
 const ProviderFailure = ({ error }: { readonly error: unknown }) => {
-  if (!(error instanceof Problem)) return <Failure error={error} />
+  if (error instanceof SignInRefused) {
+    const { code, description } = error
+    const explained = code === "access_denied" ? t.denied : t.providerFailed
+    const said = description === undefined || description === "" ? "" : ` ${t.providerSaid(description)}`
+    return <Failure error={new Problem(0, code, t.failed, explained + said)} />
+  }
+  if (!(error instanceof Problem)) {
+    const detail = error instanceof Error ? error.message : String(error)
+    return <Failure error={new Problem(0, "Console.SignIn", t.failed, `${detail} ${t.tryAgain}`.trim())} />
+  }
   const explained = error.code === "Auth.NotAMember" ? t.notAMember : error.status === 401 ? t.opaque : error.detail
   return <Failure error={new Problem(0, error.code, t.failed, explained)} />
 }

@@ -30,5 +30,9 @@ export const t = {
   opaque:
     "The provider's access token was not accepted. It must be a JWT for this service's audience: set SERVICE_OIDC_PARAMETERS (for example audience=...) or SERVICE_OIDC_SCOPE, see the documentation of sign-in.",
   failed: "The sign-in failed",
+  denied: "It was cancelled, or the provider did not allow it. You can try again.",
+  providerFailed: "The provider reported an error. You can try again.",
+  providerSaid: (description: string) => `The provider says: ${description}`,
+  tryAgain: "You can try again.",
   version: (version: string) => `Version ${version}`,
 } as const

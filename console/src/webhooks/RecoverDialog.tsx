@@ -1,14 +1,17 @@
 /** Sends everything again that did not arrive since a moment, as after an outage of the receiver. */
 import { useState } from "react"
 import type { WebhookEndpoint } from "../kernel/Contract.ts"
-import { HOUR_MS, inputOfMoment, momentOfInput } from "../kernel/Formats.ts"
+import { HOUR_MS } from "../kernel/Formats.ts"
+import { minuteOf } from "../kernel/forms/Moments.ts"
+import { orUndefined } from "../kernel/Inputs.ts"
 import { defined, useWrite } from "../kernel/Queries.ts"
 import { t as common } from "../kernel/texts.en.ts"
-import { SelectField, TextField } from "../widgets/forms/Fields.tsx"
+import { SelectField } from "../widgets/forms/Fields.tsx"
 import { errorAt, FormDialog } from "../widgets/forms/Form.tsx"
+import { MomentField } from "../widgets/forms/MomentField.tsx"
 import { t } from "./texts.en.ts"
 
-const anHourAgo = () => new Date(Date.now() - HOUR_MS).toISOString()
+const anHourAgo = () => minuteOf(Date.now() - HOUR_MS)
 
 export const RecoverDialog = ({
   endpoint,
@@ -23,7 +26,7 @@ export const RecoverDialog = ({
   readonly onRecovered: (count: number) => void
 }) => {
   const [id, setId] = useState(endpoint === "" ? (endpoints[0]?.id ?? "") : endpoint)
-  const [since, setSince] = useState(() => inputOfMoment(anHourAgo()))
+  const [since, setSince] = useState(anHourAgo)
   const [until, setUntil] = useState("")
   const write = useWrite("POST /api/webhooks/:id/recover", {
     stale: ["/api/webhooks"],
@@ -40,7 +43,7 @@ export const RecoverDialog = ({
       onSubmit={() =>
         write.mutate({
           params: { id },
-          body: defined({ since: momentOfInput(since) ?? "", until: momentOfInput(until) }),
+          body: defined({ since, until: orUndefined(until) }),
         })
       }
     >
@@ -52,8 +55,7 @@ export const RecoverDialog = ({
         choices={endpoints.map(({ id: one, url }) => ({ id: one, title: url }))}
       />
       <div className="form-row">
-        <TextField
-          kind="datetime-local"
+        <MomentField
           label={t.since}
           hint={common.common.utcHint}
           isRequired
@@ -61,8 +63,7 @@ export const RecoverDialog = ({
           onChange={setSince}
           error={errorAt(write.error, "since")}
         />
-        <TextField
-          kind="datetime-local"
+        <MomentField
           label={t.until}
           hint={t.untilHint}
           value={until}

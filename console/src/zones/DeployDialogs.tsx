@@ -1,21 +1,23 @@
 /** What a zone runs: deploying a release, an earlier one too, or none. */
 import { useState } from "react"
 import type { Zone } from "../kernel/Contract.ts"
-import { useWrite } from "../kernel/Queries.ts"
+import { resolutionOf, useUpdate } from "../kernel/forms/Update.ts"
 import { errorAt, FormDialog } from "../widgets/forms/Form.tsx"
 import { PickField } from "../widgets/forms/Pick.tsx"
 import { candidateOf, useReleases } from "./Releases.ts"
 import { t } from "./texts.en.ts"
+import { updateOf } from "./ZoneForm.tsx"
 
+/** Deploys to the zone as it was when the dialog opened: another deployment in the meantime is a conflict. */
 const useDeploy = (zone: Zone, onClose: () => void) => {
-  const write = useWrite("PUT /api/deployment-zones/:deploymentZoneSlug", {
-    stale: ["/api/deployment-zones"],
-    done: onClose,
-  })
+  const [seen, setSeen] = useState(zone)
+  const write = useUpdate("PUT /api/deployment-zones/:deploymentZoneSlug", { ...updateOf(zone), done: onClose })
   return {
-    ...write,
+    seen,
+    error: write.error,
+    dialog: { write, resolution: resolutionOf(write.error, { take: onClose, keep: setSeen }, write.reset) },
     deploy: (releaseId: string | null) =>
-      write.mutate({ params: { deploymentZoneSlug: zone.slug }, body: { releaseId } }),
+      write.save({ seen, replaces: (stored) => ({ releaseId: stored.releaseId }), bodyFor: () => ({ releaseId }) }),
   }
 }
 
@@ -31,17 +33,17 @@ export const DeployDialog = ({
 }) => {
   const [releaseId, setReleaseId] = useState(chosen)
   const releases = useReleases()
-  const write = useDeploy(zone, onClose)
-  const now = releases.find(({ id }) => id === zone.releaseId)
+  const { deploy, dialog, error, seen } = useDeploy(zone, onClose)
+  const now = releases.find(({ id }) => id === seen.releaseId)
   return (
     <FormDialog
       title={t.deployTo(zone.name)}
       submit={t.deployButton}
       fields={["releaseId"]}
       onClose={onClose}
-      write={write}
-      isDisabled={releaseId === "" || releaseId === zone.releaseId}
-      onSubmit={() => write.deploy(releaseId)}
+      {...dialog}
+      isDisabled={releaseId === "" || releaseId === seen.releaseId}
+      onSubmit={() => deploy(releaseId)}
     >
       <p>{now === undefined ? t.deployFirst : t.deployText(now.version)}</p>
       <PickField
@@ -51,7 +53,7 @@ export const DeployDialog = ({
         value={releaseId}
         onChange={setReleaseId}
         choices={releases.map(candidateOf)}
-        error={errorAt(write.error, "releaseId")}
+        error={errorAt(error, "releaseId")}
       />
     </FormDialog>
   )
@@ -66,15 +68,15 @@ export const WithdrawDialog = ({
   readonly version: string
   readonly onClose: () => void
 }) => {
-  const write = useDeploy(zone, onClose)
+  const { deploy, dialog } = useDeploy(zone, onClose)
   return (
     <FormDialog
       title={t.withdrawTitle(zone.name)}
       submit={t.withdraw}
       isDangerous
       onClose={onClose}
-      write={write}
-      onSubmit={() => write.deploy(null)}
+      {...dialog}
+      onSubmit={() => deploy(null)}
     >
       <p>{t.withdrawText(version)}</p>
     </FormDialog>

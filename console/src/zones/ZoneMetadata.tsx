@@ -1,18 +1,18 @@
 /** The metadata of a zone. */
 import type { Zone } from "../kernel/Contract.ts"
-import { useWrite } from "../kernel/Queries.ts"
+import { useUpdate } from "../kernel/forms/Update.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { MetadataTab } from "../widgets/records/MetadataTab.tsx"
+import { updateOf } from "./ZoneForm.tsx"
 
 export const ZoneMetadata = ({ zone }: { readonly zone: Zone }) => {
-  const write = useWrite("PUT /api/deployment-zones/:deploymentZoneSlug", { stale: ["/api/deployment-zones"] })
+  const update = useUpdate("PUT /api/deployment-zones/:deploymentZoneSlug", updateOf(zone))
   return (
     <MetadataTab
       resourceType="DEPLOYMENT_ZONE"
-      metadata={zone.metadata}
+      record={zone}
       mayWrite={useCan("write:deployment_zones")}
-      write={write}
-      save={(metadata) => write.mutate({ params: { deploymentZoneSlug: zone.slug }, body: { metadata } })}
+      update={update}
     />
   )
 }

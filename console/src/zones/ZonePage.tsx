@@ -25,7 +25,7 @@ import { DeployDialog, WithdrawDialog } from "./DeployDialogs.tsx"
 import { useReleases } from "./Releases.ts"
 import { ZoneMetadata } from "./ZoneMetadata.tsx"
 import { t } from "./texts.en.ts"
-import { ZoneForm } from "./ZoneForm.tsx"
+import { EditZone } from "./ZoneForm.tsx"
 
 type Deployment = Item<"GET /api/deployment-zones/:deploymentZoneSlug/deployments">
 
@@ -207,7 +207,7 @@ const Loaded = ({ zone }: { readonly zone: Zone }) => {
           },
         ]}
       />
-      {opened === "edit" && <ZoneForm zone={zone} onClose={close} onSaved={close} />}
+      {opened === "edit" && <EditZone zone={zone} onClose={close} />}
       {opened === "delete" && <DeleteZone zone={zone} onClose={close} />}
       {opened === "withdraw" && <WithdrawDialog zone={zone} version={current?.version ?? ""} onClose={close} />}
       {typeof opened === "object" && <DeployDialog zone={zone} chosen={opened.deploy} onClose={close} />}

@@ -12,7 +12,7 @@ import { FilterField } from "../widgets/forms/FilterField.tsx"
 import { RecordLink } from "../widgets/records/Links.tsx"
 import { useReleases } from "./Releases.ts"
 import { t } from "./texts.en.ts"
-import { ZoneForm } from "./ZoneForm.tsx"
+import { CreateZone } from "./ZoneForm.tsx"
 
 export const Page = () => {
   const [{ q = "", release = "", type = "" }] = useUrl()
@@ -45,7 +45,7 @@ export const Page = () => {
       rows={rows}
       mayWrite={mayWrite}
       form={(close) => (
-        <ZoneForm onClose={close} onSaved={(slug) => void navigate({ to: "/zones/$slug", params: { slug } })} />
+        <CreateZone onClose={close} onCreated={(slug) => void navigate({ to: "/zones/$slug", params: { slug } })} />
       )}
       isFiltered={q !== "" || type !== "" || release !== ""}
     >

@@ -2,7 +2,7 @@
  * Forms from JSON Schema: a tree of fields that holds what was typed. A part that no field fits is JSON text. The service judges
  * values, not the form.
  */
-import { isRoundedText, numberOrText, parseForBody } from "../Amount.ts"
+import { ExactNumber, isRoundedText, numberOrText, parseForBody } from "../Amount.ts"
 
 /** What stands for a secret: the service returns it, and takes it as "keep it". */
 export const KEPT = "***"
@@ -49,7 +49,8 @@ const MAX_LINE = 4_000
 /** Keywords that add properties by conditions, which a form does not follow. */
 const CONDITIONS = ["oneOf", "anyOf", "if", "patternProperties", "dependentSchemas", "$dynamicRef"]
 
-const isJson = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
+const isJson = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
 const has = (value: unknown, name: string): value is Json => isJson(value) && Object.hasOwn(value, name)
 const own = (value: unknown, name: string): unknown => (has(value, name) ? value[name] : undefined)
 const listOf = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(value) ? value : [])
@@ -130,8 +131,11 @@ const shapeOf = (schema: Json, value: unknown, place: Place): Shape | undefined 
     const isLong = Number(schema["maxLength"]) > MAX_LINE || text?.includes("\n") === true
     return { kind: "text", text, format: schema["format"], isLong }
   }
-  // Amounts that would be rounded were read as text.
-  const isNumber = typeof given === "number" || (typeof given === "string" && isRoundedText(given))
+  const isNumber =
+    typeof given === "number" ||
+    given instanceof ExactNumber ||
+    // Outside free JSON, amounts that would be rounded were read as text.
+    (typeof given === "string" && isRoundedText(given))
   if (is("number", isNumber) || is("integer", isNumber))
     return { kind: "number", text: isNumber ? String(given) : undefined }
   if (is("boolean", typeof given === "boolean")) return choiceOf([true, false], given)

@@ -1,12 +1,15 @@
 /** The connectors that an organization may activate: all, or chosen ones. */
-import { useEffect, useState } from "react"
+import { useEffect } from "react"
+import { call } from "../../kernel/Api.ts"
 import type { Answer, Organization } from "../../kernel/Contract.ts"
-import { useRead, useRows, useWrite } from "../../kernel/Queries.ts"
+import { resolutionOf, useEdit, useFollow, useUpdate } from "../../kernel/forms/Update.ts"
+import { useRead, useRows } from "../../kernel/Queries.ts"
 import { useCan } from "../../kernel/Scopes.ts"
 import { t as common } from "../../kernel/texts.en.ts"
 import { announce } from "../../widgets/Announcer.tsx"
 import { Button } from "../../widgets/Button.tsx"
 import { CheckField } from "../../widgets/forms/Fields.tsx"
+import { FormFailure } from "../../widgets/forms/Form.tsx"
 import { Failure, Loading, Read } from "../../widgets/States.tsx"
 import { t } from "../texts.en.ts"
 
@@ -21,11 +24,23 @@ const Choice = ({
 }) => {
   const registry = useRows("GET /api/platform/connectors", {})
   const mayWrite = useCan("write:organizations")
-  const [chosen, setChosen] = useState(inclusion.connectors)
-  const write = useWrite("PUT /api/platform/organizations/:orgId/license", {
+  const params = { orgId: organization.id }
+  const form = useEdit(
+    inclusion,
+    ({ connectors }) => ({ chosen: connectors }),
+    ({ chosen }) => ({ connectors: chosen.includes(ALL) ? [ALL] : chosen.toSorted() }),
+  )
+  useFollow(inclusion, form.edit === undefined, form.take)
+  const update = useUpdate("PUT /api/platform/organizations/:orgId/license", {
+    read: () => call("GET /api/platform/organizations/:orgId/license", { params }),
+    // The button is there only if the list changed.
+    request: ({ connectors = inclusion.connectors }: { readonly connectors?: ReadonlyArray<string> }) => ({
+      params,
+      body: { connectors },
+    }),
     stale: ["/api/platform/organizations/:orgId/license"],
-    done: ({ connectors }) => {
-      setChosen(connectors)
+    done: (saved) => {
+      if (saved !== undefined) form.take(saved)
       announce(common.common.saved)
     },
   })
@@ -33,10 +48,10 @@ const Choice = ({
   useEffect(() => {
     if (hasMore && !isLoadingMore) loadMore()
   }, [hasMore, isLoadingMore, loadMore])
+  const { chosen } = form.values
   const includesAll = chosen.includes(ALL)
-  const isChanged = chosen.toSorted().join() !== inclusion.connectors.toSorted().join()
   const set = (name: string, isSelected: boolean) =>
-    setChosen(isSelected ? [...chosen, name] : chosen.filter((one) => one !== name))
+    form.setValues({ chosen: isSelected ? [...chosen, name] : chosen.filter((one) => one !== name) })
   if (registry.rows === undefined) {
     return registry.error === null ? <Loading rows={3} /> : <Failure error={registry.error} retry={registry.retry} />
   }
@@ -63,19 +78,14 @@ const Choice = ({
           onChange={(isSelected) => set(name, isSelected)}
         />
       ))}
-      {write.error !== null && <Failure error={write.error} />}
+      <FormFailure error={update.error} fields={[]} resolution={resolutionOf(update.error, form, update.reset)} />
       {mayWrite && (
         <div className="actions">
           <Button
             look="primary"
-            isDisabled={!isChanged}
-            isPending={write.isPending}
-            onPress={() =>
-              write.mutate({
-                params: { orgId: organization.id },
-                body: { connectors: includesAll ? [ALL] : chosen },
-              })
-            }
+            isDisabled={form.edit === undefined}
+            isPending={update.isPending}
+            onPress={() => update.save(form.edit)}
           >
             {common.common.save}
           </Button>

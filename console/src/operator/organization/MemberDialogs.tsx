@@ -1,7 +1,8 @@
 /** Adding a person to an organization, changing a role, and ending a membership. */
 import { useEffect, useState } from "react"
 import type { Membership, Organization } from "../../kernel/Contract.ts"
-import { useRows, useWrite } from "../../kernel/Queries.ts"
+import { useRecordForm } from "../../kernel/forms/Update.ts"
+import { foundIn, readAll, useRows, useWrite } from "../../kernel/Queries.ts"
 import { t as common } from "../../kernel/texts.en.ts"
 import { SelectField } from "../../widgets/forms/Fields.tsx"
 import { ConfirmDialog, errorAt, FormDialog } from "../../widgets/forms/Form.tsx"
@@ -78,6 +79,13 @@ export const AddMember = ({
 
 const paramsOf = ({ organizationId, userId }: Membership) => ({ orgId: organizationId, userId })
 
+/** The membership as it is stored. It has no path to read, so this reads the list. */
+const membershipOf = async ({ organizationId, userId }: Membership): Promise<Membership> => {
+  const request = { params: { orgId: organizationId } }
+  const all = await readAll("GET /api/platform/organizations/:orgId/memberships", request)
+  return foundIn(all, (one) => one.userId === userId)
+}
+
 export const ChangeRole = ({
   membership,
   onClose,
@@ -85,17 +93,26 @@ export const ChangeRole = ({
   readonly membership: Membership
   readonly onClose: () => void
 }) => {
-  const [role, setRole] = useState(membership.role)
-  const write = useWrite("PATCH /api/platform/organizations/:orgId/memberships/:userId", { ...STALE, done: onClose })
+  const params = paramsOf(membership)
+  const { dialog, setValues, values } = useRecordForm("PATCH /api/platform/organizations/:orgId/memberships/:userId", {
+    record: membership,
+    valuesOf: ({ role }) => ({ role }),
+    bodyOf: (typed) => typed,
+    read: () => membershipOf(membership),
+    // The dialog changes the role or sends nothing.
+    request: ({ role = membership.role }) => ({ params, body: { role } }),
+    ...STALE,
+    done: onClose,
+  })
   return (
     <FormDialog
       title={t.changeRole(membership.userName)}
       submit={common.common.save}
+      fields={["role"]}
       onClose={onClose}
-      write={write}
-      onSubmit={() => write.mutate({ params: paramsOf(membership), body: { role } })}
+      {...dialog}
     >
-      <RoleField value={role} onChange={setRole} />
+      <RoleField value={values.role} onChange={(role) => setValues({ role })} />
     </FormDialog>
   )
 }

@@ -1,5 +1,6 @@
 /** Fields of forms, each with its label, its hint and what the service found wrong with it. */
 import { Check, ChevronDown } from "lucide-react"
+import { useState } from "react"
 import type { ReactNode } from "react"
 import {
   Button,
@@ -19,7 +20,7 @@ import {
   TextField as AriaTextField,
 } from "react-aria-components"
 
-interface FieldProps {
+export interface FieldProps {
   readonly label: string
   readonly hint?: ReactNode
   readonly error?: string | undefined
@@ -31,14 +32,14 @@ interface FieldProps {
 export interface TextFieldProps extends FieldProps {
   readonly value: string
   readonly onChange: (value: string) => void
-  readonly kind?: "text" | "password" | "email" | "url" | "search" | "datetime-local" | "decimal" | "lines"
+  readonly kind?: "text" | "password" | "email" | "url" | "search" | "decimal" | "lines"
   readonly placeholder?: string
   readonly isCode?: boolean
   /** How many lines are visible. */
   readonly rows?: number
 }
 
-/** A field of text, of a number as it is written, of a moment in UTC, or of several lines. */
+/** A field of text, of a number as it is written, or of several lines. Text that has lines is shown with them. */
 export const TextField = ({
   error,
   hint,
@@ -48,38 +49,42 @@ export const TextField = ({
   placeholder = "",
   rows = 8,
   ...field
-}: TextFieldProps) => (
-  <AriaTextField
-    {...field}
-    className="field"
-    type={kind === "decimal" || kind === "lines" ? "text" : kind}
-    isInvalid={error !== undefined}
-    validationBehavior="aria"
-    {...(kind === "decimal" ? { inputMode: "decimal" as const } : {})}
-    {...(kind === "password" ? { autoComplete: "off" } : {})}
-  >
-    <Label className="label">
-      {label}
-      {field.isRequired === true && <span aria-hidden> *</span>}
-    </Label>
-    {kind === "lines" ? (
-      <TextArea
-        className={isCode ? "input mono" : "input"}
-        rows={rows}
-        placeholder={placeholder}
-        spellCheck={!isCode}
-      />
-    ) : (
-      <Input className={isCode ? "input mono" : "input"} placeholder={placeholder} spellCheck={false} />
-    )}
-    {hint !== undefined && (
-      <Text slot="description" className="hint">
-        {hint}
-      </Text>
-    )}
-    <FieldError className="field-error">{error}</FieldError>
-  </AriaTextField>
-)
+}: TextFieldProps) => {
+  // A field of one line would drop the line breaks with the first key. The kind stays while the person types.
+  const [isLong] = useState(kind === "lines" || (kind === "text" && /[\r\n]/.test(field.value)))
+  return (
+    <AriaTextField
+      {...field}
+      className="field"
+      type={kind === "decimal" || kind === "lines" ? "text" : kind}
+      isInvalid={error !== undefined}
+      validationBehavior="aria"
+      {...(kind === "decimal" ? { inputMode: "decimal" as const } : {})}
+      {...(kind === "password" ? { autoComplete: "off" } : {})}
+    >
+      <Label className="label">
+        {label}
+        {field.isRequired === true && <span aria-hidden> *</span>}
+      </Label>
+      {isLong ? (
+        <TextArea
+          className={isCode ? "input mono" : "input"}
+          rows={kind === "lines" ? rows : 3}
+          placeholder={placeholder}
+          spellCheck={!isCode}
+        />
+      ) : (
+        <Input className={isCode ? "input mono" : "input"} placeholder={placeholder} spellCheck={false} />
+      )}
+      {hint !== undefined && (
+        <Text slot="description" className="hint">
+          {hint}
+        </Text>
+      )}
+      <FieldError className="field-error">{error}</FieldError>
+    </AriaTextField>
+  )
+}
 
 export interface Choice {
   readonly id: string

@@ -1,8 +1,11 @@
-/** A form in a dialog: sends once, keeps what was typed, and shows what the service found wrong at its field. */
+/** Forms, in dialogs too: they send once, keep what was typed, and show what the service found wrong at its field. */
+import { CircleAlert } from "lucide-react"
 import { useRef } from "react"
 import type { ReactNode } from "react"
 import { Problem } from "../../kernel/Api.ts"
 import type { FieldError } from "../../kernel/Api.ts"
+import { Conflict } from "../../kernel/forms/Edit.ts"
+import type { Resolution } from "../../kernel/forms/Update.ts"
 import { t } from "../../kernel/texts.en.ts"
 import { Button } from "../Button.tsx"
 import { Dialog, DialogActions } from "../Dialog.tsx"
@@ -62,6 +65,75 @@ export interface WriteState {
   readonly isPending: boolean
 }
 
+/** Whether the browser has something in a field that is no value, such as a date with a part missing, or the field says so. */
+const isUnfinished = (element: Element): element is HTMLInputElement =>
+  element instanceof HTMLInputElement && (element.validity.badInput || element.validity.customError)
+
+/** A form that sends nothing while a field is unfinished: the value of such a field is "", as if it were empty. */
+export const Form = ({
+  children,
+  className = "form",
+  onSubmit,
+}: {
+  readonly children: ReactNode
+  readonly className?: string
+  readonly onSubmit: () => void
+}) => {
+  const isRepeated = useRef(false)
+  return (
+    <form
+      className={className}
+      noValidate
+      onClickCapture={(event) => {
+        isRepeated.current = event.detail > 1
+      }}
+      onSubmit={(event) => {
+        event.preventDefault()
+        // The second press of a double click sends nothing.
+        if (isRepeated.current) return
+        const unfinished = [...event.currentTarget.elements].filter(isUnfinished)
+        // The event `invalid` makes each field say what is wrong.
+        for (const field of unfinished) field.checkValidity()
+        unfinished[0]?.focus()
+        if (unfinished.length === 0) onSubmit()
+      }}
+    >
+      {children}
+    </form>
+  )
+}
+
+/** Says that somebody else changed the same, and offers both ways on. */
+const ConflictNotice = ({ resolution }: { readonly resolution: Resolution }) => (
+  <div className="failure" role="alert">
+    <CircleAlert aria-hidden size={16} />
+    <div>
+      <p className="failure-title">{t.conflict.title}</p>
+      <p>{t.conflict.detail}</p>
+      <div className="actions">
+        <Button onPress={resolution.take}>{t.conflict.take}</Button>
+        <Button onPress={resolution.keep}>{t.conflict.keep}</Button>
+      </div>
+    </div>
+  </div>
+)
+
+/** An error of a form: a conflict with its ways on, or what no field shows. */
+export const FormFailure = ({
+  error,
+  fields,
+  resolution,
+}: {
+  readonly error: unknown
+  /** The fields that show errors themselves. */
+  readonly fields: ReadonlyArray<string>
+  readonly resolution?: Resolution | undefined
+}) => {
+  if (error instanceof Conflict && resolution !== undefined) return <ConflictNotice resolution={resolution} />
+  const rest = remaining(error, fields)
+  return rest === null || rest === undefined ? null : <Failure error={rest} />
+}
+
 export interface FormDialogProps {
   readonly title: string
   readonly submit: string
@@ -70,6 +142,8 @@ export interface FormDialogProps {
   readonly write: WriteState
   /** The fields that show errors themselves. */
   readonly fields?: ReadonlyArray<string>
+  /** The ways on from a conflict, if the error is one. */
+  readonly resolution?: Resolution | undefined
   readonly isDangerous?: boolean
   readonly isDisabled?: boolean
   readonly wide?: boolean
@@ -83,39 +157,30 @@ export const FormDialog = ({
   isDisabled = false,
   onClose,
   onSubmit,
+  resolution,
   submit,
   title,
   wide = false,
   write: { error, isPending },
-}: FormDialogProps) => {
-  const rest = remaining(error, fields)
-  const isRepeated = useRef(false)
-  return (
-    <Dialog title={title} isOpen onClose={onClose} wide={wide}>
-      <form
-        className="form"
-        noValidate
-        onClickCapture={(event) => {
-          isRepeated.current = event.detail > 1
-        }}
-        onSubmit={(event) => {
-          event.preventDefault()
-          // The second press of a double click, or one while the first is under way, sends nothing.
-          if (!isPending && !isDisabled && !isRepeated.current) onSubmit()
-        }}
-      >
-        {children}
-        {rest !== null && rest !== undefined && <Failure error={rest} />}
-        <DialogActions>
-          <Button onPress={onClose}>{t.common.cancel}</Button>
-          <Button type="submit" look={isDangerous ? "danger" : "primary"} isPending={isPending} isDisabled={isDisabled}>
-            {submit}
-          </Button>
-        </DialogActions>
-      </form>
-    </Dialog>
-  )
-}
+}: FormDialogProps) => (
+  <Dialog title={title} isOpen onClose={onClose} wide={wide}>
+    <Form
+      onSubmit={() => {
+        // Nor does a press while the first is under way.
+        if (!isPending && !isDisabled) onSubmit()
+      }}
+    >
+      {children}
+      <FormFailure error={error} fields={fields} resolution={resolution} />
+      <DialogActions>
+        <Button onPress={onClose}>{t.common.cancel}</Button>
+        <Button type="submit" look={isDangerous ? "danger" : "primary"} isPending={isPending} isDisabled={isDisabled}>
+          {submit}
+        </Button>
+      </DialogActions>
+    </Form>
+  </Dialog>
+)
 
 /** A question before something that cannot be undone. */
 export const ConfirmDialog = ({

@@ -6,6 +6,11 @@ export const t = {
   stored: "A value is stored and stays. Type to replace it.",
   removeStored: (label: string) => `Remove the stored value: ${label}`,
   form: "Values",
+  moment: {
+    incomplete: "The date is incomplete. Fill in its missing parts, or delete all of them.",
+    missing: "A date and a time are needed.",
+    unreadable: "The year must have four digits.",
+  },
   notJson: "This is not JSON.",
   notObject: "This is not a JSON object.",
   formats: {

@@ -1,5 +1,5 @@
 /** The value of a grant or an override: an amount, access, or a configuration. */
-import { approximate, formatAmount } from "../../kernel/Amount.ts"
+import { approximate, formatAmount, objectForBody } from "../../kernel/Amount.ts"
 import type { Entitlement, Grant } from "../../kernel/Contract.ts"
 import { numberOf } from "../../kernel/Inputs.ts"
 import { CheckField, SelectField, TextField } from "../forms/Fields.tsx"
@@ -20,19 +20,11 @@ export const grantText = (value: Value): string => {
 export const inputOfGrant = (value: Value): string =>
   typeof value === "object" ? JSON.stringify(value, null, 2) : String(value)
 
-const parsed = (text: string): Readonly<Record<string, unknown>> | undefined => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 /** The value that was typed: `true` or `false`, JSON, or a number. Other text is sent as it is, for the service to judge. */
 export const grantOfInput = (text: string): number | boolean | Readonly<Record<string, unknown>> => {
   const trimmed = text.trim()
   if (trimmed === "true" || trimmed === "false") return trimmed === "true"
-  return (trimmed.startsWith("{") ? parsed(trimmed) : undefined) ?? numberOf(trimmed)
+  return (trimmed.startsWith("{") ? objectForBody(trimmed) : undefined) ?? numberOf(trimmed)
 }
 
 /** A field for the value, by the type of its entitlement. Without a type any value can be typed. */

@@ -1,8 +1,11 @@
 /** The metadata of a record by the fields of its kind: shown, and changed by the forms of their schemas. */
 import { useCallback, useEffect, useState } from "react"
 import type { MetadataField } from "../../kernel/Contract.ts"
+import { editOf } from "../../kernel/forms/Edit.ts"
+import type { Edit } from "../../kernel/forms/Edit.ts"
 import { formOf, isReadable, valueOf } from "../../kernel/forms/SchemaForm.ts"
 import type { Field } from "../../kernel/forms/SchemaForm.ts"
+import { resolutionOf } from "../../kernel/forms/Update.ts"
 import { useRows } from "../../kernel/Queries.ts"
 import { useCan } from "../../kernel/Scopes.ts"
 import { t as common } from "../../kernel/texts.en.ts"
@@ -19,17 +22,21 @@ import { t } from "./texts.en.ts"
 
 type Metadata = Readonly<Record<string, unknown>>
 
-interface Write extends WriteState {
-  readonly isSuccess: boolean
-  readonly reset: () => void
+interface Described {
+  readonly metadata: Metadata
 }
 
-interface MetadataTabProps {
+interface Update<R> extends WriteState {
+  readonly isSuccess: boolean
+  readonly reset: () => void
+  readonly save: (edit: Edit<R, Partial<Described>>) => void
+}
+
+interface MetadataTabProps<R extends Described> {
   readonly resourceType: MetadataField["resourceType"]
-  readonly metadata: Metadata
+  readonly record: R
   readonly mayWrite: boolean
-  readonly write: Write
-  readonly save: (metadata: Metadata) => void
+  readonly update: Update<R>
 }
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value))
@@ -47,23 +54,52 @@ const formOfAll = (fields: ReadonlyArray<MetadataField>, metadata: Metadata): Fi
   return { ...common, kind: "object", blank: {}, members }
 }
 
-const EditMetadata = ({
+/** The keys that no form shows: those without a field, or whose field is archived. */
+const othersOf = (fields: ReadonlyArray<MetadataField>, metadata: Metadata): ReadonlyArray<string> =>
+  Object.keys(metadata).filter((key) => fields.every((field) => field.key !== key))
+
+/** What is typed and kept, of all keys. */
+const metadataOf = (form: Field, others: ReadonlyArray<string>, metadata: Metadata): Metadata => ({
+  ...Object.fromEntries(others.map((key) => [key, metadata[key]])),
+  ...Object(valueOf(form)),
+})
+
+/** Changes the keys that the person changed. All others are sent as they are stored, whoever changed them meanwhile. */
+const EditMetadata = <R extends Described>({
   fields,
-  metadata,
   onClose,
-  save,
-  write,
-}: Omit<MetadataTabProps, "resourceType" | "mayWrite"> & {
+  record,
+  update,
+}: Pick<MetadataTabProps<R>, "record" | "update"> & {
   readonly fields: ReadonlyArray<MetadataField>
   readonly onClose: () => void
 }) => {
-  const active = fields.filter(isActive)
-  const [form, setForm] = useState(() => formOfAll(active, metadata))
+  const [active] = useState(() => fields.filter(isActive))
+  const [seen, setSeen] = useState(record)
+  const [form, setForm] = useState(() => formOfAll(active, record.metadata))
   const [removed, setRemoved] = useState<ReadonlyArray<string>>([])
-  const others = Object.keys(metadata).filter((key) => active.every((field) => field.key !== key))
-  const submit = () => {
-    const kept = others.filter((key) => !removed.includes(key)).map((key) => [key, metadata[key]] as const)
-    save({ ...Object.fromEntries(kept), ...Object(valueOf(form)) })
+  const others = othersOf(active, seen.metadata)
+  const kept = others.filter((key) => !removed.includes(key))
+  const changed = (): Edit<R, Partial<Described>> | undefined => {
+    const before = metadataOf(formOfAll(active, seen.metadata), others, seen.metadata)
+    const after = metadataOf(form, kept, seen.metadata)
+    return editOf({
+      seen,
+      before: { metadata: before },
+      after: { metadata: after },
+      storedIn: (stored) => stored,
+      merged: ["metadata"],
+    })
+  }
+  const take = (stored: R) => {
+    setSeen(stored)
+    setForm(formOfAll(active, stored.metadata))
+    setRemoved([])
+  }
+  const keep = (stored: R) => {
+    const { metadata = stored.metadata } = changed()?.bodyFor(stored) ?? stored
+    setSeen(stored)
+    setForm(formOfAll(active, metadata))
   }
   return (
     <FormDialog
@@ -71,15 +107,20 @@ const EditMetadata = ({
       submit={common.common.save}
       fields={["metadata"]}
       onClose={onClose}
-      write={write}
+      write={update}
+      resolution={resolutionOf(update.error, { take, keep }, update.reset)}
       isDisabled={!isReadable(form)}
-      onSubmit={submit}
+      onSubmit={() => {
+        const edit = changed()
+        if (edit === undefined) onClose()
+        else update.save(edit)
+      }}
     >
-      <SchemaFields field={form} onChange={setForm} errors={errorsOf(write.error)} at="body.metadata" />
+      <SchemaFields field={form} onChange={setForm} errors={errorsOf(update.error)} at="body.metadata" />
       {others.map((key) => (
         <CheckField
           key={key}
-          label={t.metadata.keep(key, textOf(metadata[key]))}
+          label={t.metadata.keep(key, textOf(seen.metadata[key]))}
           isSelected={!removed.includes(key)}
           onChange={(isKept) => setRemoved(isKept ? removed.filter((other) => other !== key) : [...removed, key])}
         />
@@ -88,8 +129,9 @@ const EditMetadata = ({
   )
 }
 
-export const MetadataTab = (props: MetadataTabProps) => {
-  const { mayWrite, metadata, resourceType, write } = props
+export const MetadataTab = <R extends Described>(props: MetadataTabProps<R>) => {
+  const { mayWrite, record, resourceType, update } = props
+  const { metadata } = record
   const mayRead = useCan("read:metadata_fields")
   const { error, hasMore, loadMore, retry, rows } = useRows(
     "GET /api/metadata-fields",
@@ -97,7 +139,7 @@ export const MetadataTab = (props: MetadataTabProps) => {
     { when: mayRead },
   )
   const [isEditing, setEditing] = useState(false)
-  const { isSuccess, reset } = write
+  const { isSuccess, reset } = update
   const close = useCallback(() => {
     setEditing(false)
     reset()
@@ -129,7 +171,7 @@ export const MetadataTab = (props: MetadataTabProps) => {
               {hasMore && <Button onPress={loadMore}>{common.common.more}</Button>}
             </div>
             {values.length === 0 ? <p className="muted">{t.metadata.none}</p> : shown}
-            {isEditing && <EditMetadata {...props} fields={fields} onClose={close} />}
+            {isEditing && <EditMetadata record={record} update={update} fields={fields} onClose={close} />}
           </>
         )
       }

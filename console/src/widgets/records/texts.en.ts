@@ -57,6 +57,8 @@ export const t = {
   },
   migration: (from: string, to: string) => `${from} to ${to}`,
   nobody: "none",
+  stale: "It changed after the dry run",
+  staleDetail: "Nothing was saved. Run it dry again to see what would happen now.",
   review: "Continue",
   blocked: "It cannot be done while other records use it.",
 } as const

@@ -1,11 +1,12 @@
 /** Asks for a new token or credential: its name, its end and its scopes. */
 import { useState } from "react"
-import { momentOfInput } from "../../kernel/Formats.ts"
+import { orNull } from "../../kernel/Inputs.ts"
 import type { Scope } from "../../kernel/Scopes.ts"
 import { t as common } from "../../kernel/texts.en.ts"
 import { TextField } from "../forms/Fields.tsx"
 import { fieldsOf, FormDialog } from "../forms/Form.tsx"
 import type { FormDialogProps } from "../forms/Form.tsx"
+import { MomentField } from "../forms/MomentField.tsx"
 import { ScopeGrid } from "../forms/ScopeGrid.tsx"
 import type { ScopeKinds } from "../forms/ScopeGrid.tsx"
 import { UnseenSecret } from "./Tokens.tsx"
@@ -41,10 +42,10 @@ export const TokenForm = <S extends Scope>({
       fields={["name", "scopes", "expiresAt"]}
       write={write}
       isDisabled={chosen.length === 0}
-      onSubmit={() => onSubmit({ ...values, expiresAt: momentOfInput(values.expiresAt) ?? null })}
+      onSubmit={() => onSubmit({ ...values, expiresAt: orNull(values.expiresAt) })}
     >
       <TextField label={common.common.name} isRequired autoFocus {...field("name")} />
-      <TextField kind="datetime-local" label={common.common.expires} hint={expiresHint} {...field("expiresAt")} />
+      <MomentField label={common.common.expires} hint={expiresHint} {...field("expiresAt")} />
       <ScopeGrid kinds={kinds} chosen={chosen} onChange={onChange} error={error} />
       <UnseenSecret error={write.error} />
     </FormDialog>
