@@ -26,6 +26,7 @@ const connected = Effect.gen(function* () {
   const findings: Array<Finding> = []
   for (const [part, check] of [
     ["database", DatabaseChecks.server],
+    ["database", DatabaseChecks.preparedStatements],
     ["migrations", DatabaseChecks.schema],
     ["citus", ClusterChecks.cluster],
     ["clock", DatabaseChecks.clock],

@@ -10,19 +10,33 @@ export const MIN_COMPRESSED_BYTES = 1024
 
 const PREFERRED: ReadonlyArray<ContentCoding> = ["br", "gzip"]
 
-const REJECTED = /^0(\.0{0,3})?$/
+// A weight of RFC 9110, section 12.4.2.
+const MEMBER = /^([!#$%&'*+.^_`|~\w-]+)(?:\s*;\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?))?$/
 
-/** Selects the coding of a response, brotli before gzip, or `undefined` if the client accepts neither. */
+/** The qualities of the codings that a client lists. What is malformed is left out, so that the client gets what every client reads. */
+const qualitiesOf = (acceptEncoding: string): ReadonlyMap<string, number> => {
+  const qualities = new Map<string, number>()
+  for (const member of acceptEncoding.toLowerCase().split(",")) {
+    const [, name, quality = "1"] = MEMBER.exec(member.trim()) ?? []
+    if (name !== undefined) qualities.set(name.replace(/^x-(?=gzip$)/, ""), Number(quality))
+  }
+  return qualities
+}
+
+/**
+ * Selects the coding of a response: the one of the greatest quality, of equal ones brotli before gzip. Returns `undefined` if the client
+ * accepts neither or prefers a response without a coding.
+ */
 export const negotiate = (acceptEncoding: string | undefined): ContentCoding | undefined => {
   if (acceptEncoding === undefined) return undefined
-  const accepted = new Map(
-    acceptEncoding.split(",").map((member) => {
-      const [name = "", ...parameters] = member.toLowerCase().split(";")
-      const quality = parameters.map((parameter) => /^\s*q\s*=\s*(\S+)\s*$/.exec(parameter)?.[1]).find(Boolean)
-      return [name.trim(), !REJECTED.test(quality ?? "1")]
-    }),
-  )
-  return PREFERRED.find((coding) => accepted.get(coding) ?? accepted.get("*") ?? false)
+  const qualities = qualitiesOf(acceptEncoding)
+  let best: ContentCoding | undefined
+  let bestQuality = 0
+  for (const coding of PREFERRED) {
+    const quality = qualities.get(coding) ?? qualities.get("*") ?? 0
+    if (quality > bestQuality) [best, bestQuality] = [coding, quality]
+  }
+  return (qualities.get("identity") ?? 0) > bestQuality ? undefined : best
 }
 
 const brotli = promisify(brotliCompress)

@@ -9,6 +9,7 @@ import { problemFor, undeclaredProblems } from "../kernel/contract/Problem.ts"
 import { Shutdown } from "../kernel/ports/Shutdown.ts"
 import { makeGuard } from "./ConnectionLimit.ts"
 import type { Guard } from "./ConnectionLimit.ts"
+import { SECURITY_HEADERS } from "./SecurityHeaders.ts"
 import { requestContext } from "./RequestContext.ts"
 import { requestIdOf } from "./middleware/ProblemResponses.ts"
 
@@ -26,6 +27,7 @@ const sendProblem = (request: IncomingMessage, response: ServerResponse, status:
     "content-type": "application/problem+json",
     "content-length": Buffer.byteLength(body),
     ...(status === 503 ? { "retry-after": "1" } : {}),
+    ...SECURITY_HEADERS,
     connection: "close",
     "x-request-id": requestIdOf(request.headers["x-request-id"]?.toString()),
   })
@@ -38,13 +40,17 @@ const statusOfParseError = (error: Error): number => {
   return code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400
 }
 
-// Writes a response to the raw socket, for errors without a response object.
+const SECURITY_LINES = Object.entries(SECURITY_HEADERS)
+  .map(([name, value]) => `${name}: ${value}\r\n`)
+  .join("")
+
+// Writes a response to the raw socket, for errors without a response object. Their path is not known, and may be one of pages.
 const writeProblem = (socket: Duplex, status: number, path: string) => {
   if (socket.destroyed || !socket.writable) return
   const body = problemText(status, path)
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/problem+json\r\n` +
-      `content-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${requestIdOf(undefined)}\r\nconnection: close\r\n\r\n${body}`,
+      `content-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${requestIdOf(undefined)}\r\nconnection: close\r\n${SECURITY_LINES}\r\n${body}`,
   )
 }
 

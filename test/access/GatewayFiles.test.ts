@@ -5,6 +5,7 @@ import { resolve } from "node:path"
 import { GATEWAY_TOKEN_PREFIX } from "../../src/domains/access/tokens/GatewayTokens.ts"
 import { invalidCredential } from "../../src/domains/access/tokens/Credentials.ts"
 import { problemFor } from "../../src/kernel/contract/Problem.ts"
+import { valuesLike } from "./credentialForms.ts"
 
 const text = (file: string) => readFileSync(resolve(import.meta.dirname, "../../deploy", file), "utf8")
 
@@ -22,15 +23,15 @@ const routes = manager["route_config"]?.["virtual_hosts"]?.[0]?.["routes"] as Js
 const EXT_AUTHZ = "envoy.filters.http.ext_authz"
 const JWT_AUTHN = "envoy.filters.http.jwt_authn"
 
+/** A value as Envoy, Traefik and the service read it: without the blanks and tabs around it. */
+const trimmed = (value: string): string => value.replaceAll(/^[ \t]+|[ \t]+$/g, "")
+
 /** The first route that matches a request with this `Authorization` header. */
 const routeOf = (authorization: string | undefined) =>
   routes.find((route) => {
     const header = route["match"]?.["headers"]?.[0]
     if (header === undefined) return true
-    const pattern = String(header["string_match"]?.["safe_regex"]?.["regex"]).replace(
-      "(?i:bearer)",
-      "[Bb][Ee][Aa][Rr][Ee][Rr]",
-    )
+    const pattern = String(header["string_match"]?.["safe_regex"]?.["regex"])
     return authorization !== undefined && new RegExp(`^(?:${pattern})$`).test(authorization)
   }) as Json
 
@@ -92,6 +93,29 @@ describe("the Envoy configuration", () => {
     assert.isTrue(Boolean(config?.["providers"]?.["identity_provider"]?.["forward"]))
   })
 
+  it("forwards only what it lists: it removes or replaces every other form of a credential", () => {
+    for (const credential of ["ksh_abc", "ksm_abc", `${GATEWAY_TOKEN_PREFIX}.e30.AA`, "eyJhbGciOiJSUzI1NiJ9.e30.AA"]) {
+      for (const value of valuesLike(credential)) {
+        const route = routeOf(trimmed(value))
+        const [added] = (route["request_headers_to_add"] ?? []) as Json
+        const isRemoved = String(route["request_headers_to_remove"]) === "authorization"
+        const isReplaced =
+          String(added?.["header"]?.["value"]) === "Bearer, Bearer" &&
+          String(added?.["append_action"]) === "OVERWRITE_IF_EXISTS_OR_ADD"
+        assert.isTrue(isRemoved || isReplaced, JSON.stringify(value))
+      }
+    }
+  })
+
+  it("looks for the token of a person only where the service reads it", () => {
+    const provider = filters[JWT_AUTHN]?.["providers"]?.["identity_provider"]
+    assert.deepStrictEqual(provider?.["from_headers"], [
+      { name: "Authorization", value_prefix: "Bearer " },
+    ] as unknown as Json)
+    assert.isUndefined(provider?.["from_params"])
+    assert.isUndefined(provider?.["from_cookies"])
+  })
+
   it("removes other credentials, so that the service rejects the request", () => {
     for (const authorization of [undefined, "Basic a3NoXzp4", "Bearer ksm_abc"]) {
       assert.deepStrictEqual(routeOf(authorization)["request_headers_to_remove"], ["authorization"] as unknown as Json)
@@ -121,5 +145,43 @@ describe("the Envoy configuration", () => {
     assert.isFalse(Boolean(manager["normalize_path"]))
     assert.isFalse(Boolean(manager["merge_slashes"]))
     assert.strictEqual(String(manager["path_with_escaped_slashes_action"]), "KEEP_UNCHANGED")
+  })
+})
+
+describe("the Traefik configuration in the documentation", () => {
+  const page = readFileSync(resolve(import.meta.dirname, "../../docs/gateways.md"), "utf8")
+  const { http } = parse(/```yaml\n(http:[^`]*(?:`[^`]+`[^`]*)+?)```/.exec(page)?.[1] ?? "") as Json
+  const routers = http?.["routers"] as Json
+
+  /** Whether a router's rule, which joins `HeaderRegexp` and its negation with `&&`, matches these values of `Authorization`. */
+  const matches = (router: string, values: ReadonlyArray<string>): boolean =>
+    String(routers[router]?.["rule"])
+      .split(" && ")
+      .every((condition) => {
+        const [, negation, pattern = ""] = /^(!?)HeaderRegexp\(`Authorization`, `([^`]+)`\)$/.exec(condition) ?? []
+        return values.some((value) => new RegExp(pattern).test(trimmed(value))) === (negation === "")
+      })
+
+  it("forwards the tokens of the service to the validation endpoint, and the tokens of people unchanged", () => {
+    assert.isTrue(matches("tokens", ["bearer  ksh_abc"]))
+    assert.strictEqual(String(routers["tokens"]?.["middlewares"]), "keyshelf-token")
+    assert.isTrue(matches("people", ["Bearer eyJhbGciOiJSUzI1NiJ9.e30.AA"]))
+    assert.isUndefined(routers["people"]?.["middlewares"])
+  })
+
+  it("removes every other credential, also an internal JWT beside another", () => {
+    const internal = `${GATEWAY_TOKEN_PREFIX}.e30.AA`
+    const values = ["ksh_abc", "ksm_abc", internal, "eyJhbGciOiJSUzI1NiJ9.e30.AA"].flatMap((credential) =>
+      valuesLike(credential).map((value) => [value]),
+    )
+    for (const sent of [...values, [`Bearer ${internal}`], ["Bearer eyJhbGciOiJSUzI1NiJ9.e30.AA", `x ${internal}`]]) {
+      assert.isFalse(matches("tokens", sent), JSON.stringify(sent))
+      assert.isFalse(matches("people", sent), JSON.stringify(sent))
+    }
+    assert.strictEqual(Number(routers["others"]?.["priority"]), 1)
+    const [middleware = ""] = (routers["others"]?.["middlewares"] ?? []) as unknown as ReadonlyArray<string>
+    assert.deepStrictEqual(http?.["middlewares"]?.[middleware]?.["headers"]?.["customRequestHeaders"], {
+      Authorization: "",
+    } as unknown as Json)
   })
 })

@@ -1,5 +1,6 @@
 /** The Core API in gateway mode, and the gateways of deploy/ in front of it. */
-import { Context, Effect, Layer } from "effect"
+import { describe } from "@effect/vitest"
+import { Context, Effect, Layer, Option } from "effect"
 import type { Scope } from "effect"
 import { HttpServer } from "effect/http"
 import { spawn, spawnSync } from "node:child_process"
@@ -9,7 +10,13 @@ import { join, resolve } from "node:path"
 import { AuthMode } from "../../src/domains/access/tokens/GatewayTokens.ts"
 import { coreRoutes } from "../../src/app/Routes.ts"
 import * as Listeners from "../../src/http/Listeners.ts"
+import * as Asset from "../../src/http/routes/Asset.ts"
+import { CurrentConsoleFiles } from "../../src/http/routes/console/ConsoleFiles.ts"
+import { IdentityProvider } from "../../src/kernel/ports/IdentityProvider.ts"
+import * as Issuer from "../support/Issuer.ts"
 import { freePorts } from "../support/ServiceProcess.ts"
+import { withReason } from "../support/skipped.ts"
+import { TestService } from "../support/TestService.ts"
 
 const deploy = resolve(import.meta.dirname, "../../deploy")
 
@@ -20,7 +27,7 @@ export interface Behind {
 }
 
 /** Starts a Core listener that accepts internal JWTs but no `ksh_` tokens. Returns its origin. */
-export const gatewayedCore = Effect.gen(function* () {
+const gatewayedCore = Effect.gen(function* () {
   const routes = coreRoutes.pipe(Layer.provide(Layer.succeed(AuthMode, "gateway")))
   const built = yield* Layer.build(Listeners.serve(routes, { host: "127.0.0.1", port: 0, setting: "none" }))
   const { address } = Context.get(built as Context.Context<HttpServer.HttpServer>, HttpServer.HttpServer)
@@ -133,7 +140,45 @@ export interface Gateway {
 const isInstalled = (command: string, ...args: ReadonlyArray<string>): boolean =>
   spawnSync(command, args, { stdio: "ignore" }).status === 0
 
-export const gateways: ReadonlyArray<Gateway> = [
+const gateways: ReadonlyArray<Gateway> = [
   { name: "nginx", isInstalled: isInstalled("nginx", "-v"), start: startNginx },
   { name: "caddy", isInstalled: isInstalled("caddy", "version"), start: startCaddy },
 ]
+
+/** The page of the console of a gatewayed Core API. */
+export const PAGE = "<!doctype html><title>Keyshelf</title>"
+
+/** The `host:port` of an origin. */
+export const hostOf = (origin: string) => origin.slice("http://".length)
+
+/** A gateway in front of the service, and the Core API without the gateway. */
+export class Gatewayed extends Context.Service<
+  Gatewayed,
+  { readonly origin: string; readonly core: string; readonly issuer: Issuer.Issuer }
+>()("keyshelf/test/Gatewayed") {}
+
+const gatewayed = (gateway: Gateway) =>
+  Layer.effect(
+    Gatewayed,
+    Effect.gen(function* () {
+      const { origins } = yield* TestService
+      const issuer = yield* Issuer.start
+      const core = yield* gatewayedCore.pipe(
+        Effect.provideService(IdentityProvider, Option.some(issuer.provider({ provisioning: "just-in-time" }))),
+        Effect.provideService(
+          CurrentConsoleFiles,
+          Option.some({ page: Asset.make(PAGE, "text/html"), assets: new Map() }),
+        ),
+      )
+      const origin = yield* gateway.start({ core: hostOf(core), internal: hostOf(origins.internal) })
+      return { origin, core, issuer }
+    }),
+  ).pipe(Layer.provideMerge(TestService.layer))
+
+/** Describes each gateway of deploy/ in front of the Core API. One that is not installed is skipped. */
+export const forEachGateway = (tests: (layer: ReturnType<typeof gatewayed>, gateway: Gateway) => void) => {
+  for (const gateway of gateways) {
+    const name = withReason(gateway.name, gateway.isInstalled ? undefined : `${gateway.name} is not installed`)
+    describe.skipIf(!gateway.isInstalled)(name, () => tests(gatewayed(gateway), gateway))
+  }
+}

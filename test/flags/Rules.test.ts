@@ -1,6 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
 import { createHash } from "node:crypto"
-import { etagOf, matchesEtag } from "../../src/domains/flags/Etag.ts"
 import type { Condition, Operator } from "../../src/domains/flags/Model.ts"
 import { bucketOf, BUCKETS, isInPercentage } from "../../src/domains/flags/ofrep/Rollout.ts"
 import { applyUpdate, validateFlag, toManifestFlag } from "../../src/domains/flags/Rules.ts"
@@ -221,16 +220,5 @@ describe("flag validation", () => {
     } as const
     assert.deepInclude(toManifestFlag(flag), { name: "a", description: "One import evil x" })
     assert.deepInclude(toManifestFlag({ ...flag, description: null }), { description: "" })
-  })
-})
-
-describe("an entity tag", () => {
-  it("an ETag matches in every notation of `If-None-Match`", () => {
-    const etag = etagOf("body")
-    assert.notStrictEqual(etag, etagOf("other"))
-    for (const sent of [etag, `W/${etag}`, `"x", ${etag}`, "*", etag.replaceAll('"', "")]) {
-      assert.isTrue(matchesEtag(etag, sent), sent)
-    }
-    for (const sent of [undefined, "", '"x"', etagOf("other")]) assert.isFalse(matchesEtag(etag, sent))
   })
 })

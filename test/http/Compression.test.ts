@@ -6,7 +6,7 @@ import { negotiate } from "../../src/http/ContentCoding.ts"
 import { TestService } from "../support/TestService.ts"
 
 describe("the coding of a response", () => {
-  it("is the one that the client accepts, brotli before gzip", () => {
+  it("is the one that the client accepts most, brotli before gzip", () => {
     for (const [accepted, expected] of [
       [undefined, undefined],
       ["", undefined],
@@ -20,6 +20,42 @@ describe("the coding of a response", () => {
       ["*", "br"],
       ["*;q=0", undefined],
       ["br;q=0, *", "gzip"],
+      ["br;q=0.1, gzip;q=0.9", "gzip"],
+      ["gzip;q=0.9, br;q=0.1", "gzip"],
+      ["gzip;q=0.8, br;q=0.8", "br"],
+      ["gzip;Q=1.000, br;q=0.999", "gzip"],
+      ["gzip;q=0.001", "gzip"],
+      ["gzip;q=0.5, *;q=0.8", "br"],
+      ["gzip;q=0.5, *;q=0.2", "gzip"],
+      ["br;q=0, gzip;q=0, *", undefined],
+      ["identity, gzip;q=0.5", undefined],
+      ["identity;q=0.5, gzip;q=0.5", "gzip"],
+      ["identity;q=0.5, gzip;q=0.4, br;q=0.6", "br"],
+      ["identity;q=0, gzip;q=0.1", "gzip"],
+      ["identity;q=0, *", "br"],
+      ["identity;q=0", undefined],
+      ["x-gzip", "gzip"],
+      ["x-gzip;q=0.5, gzip;q=0", undefined],
+      [" gzip ;\tq=0.5 ,, ", "gzip"],
+    ] as const) {
+      assert.strictEqual(negotiate(accepted), expected, accepted)
+    }
+  })
+
+  it("is none of a malformed list's members", () => {
+    for (const [accepted, expected] of [
+      ["gzip;q=2", undefined],
+      ["gzip;q=1.1", undefined],
+      ["gzip;q=-1", undefined],
+      ["gzip;q=0.1234", undefined],
+      ["gzip;q=.5", undefined],
+      ["gzip;q=", undefined],
+      ["gzip;q", undefined],
+      ["gzip;q=abc, br;q=0.5", "br"],
+      ["gzip;quality=1", undefined],
+      ["gzip br", undefined],
+      ["gzip;q=1e-1", undefined],
+      ["gzip;q=NaN", undefined],
     ] as const) {
       assert.strictEqual(negotiate(accepted), expected, accepted)
     }

@@ -9,13 +9,14 @@ import { pathToFileURL } from "node:url"
 import { brotliCompressSync, gunzipSync, gzipSync } from "node:zlib"
 import * as Console from "../../src/http/routes/console/Console.ts"
 import { CurrentConsoleFiles, read } from "../../src/http/routes/console/ConsoleFiles.ts"
-import { policyFor } from "../../src/http/routes/console/SecurityHeaders.ts"
+import { policyFor } from "../../src/http/SecurityHeaders.ts"
 import * as OpenIdKeys from "../../src/infra/outbound/OpenIdKeys.ts"
 import { Settings } from "../../src/infra/Settings.ts"
 import { version } from "../../src/infra/Version.ts"
 import { CurrentConsoleClient } from "../../src/kernel/ports/IdentityProvider.ts"
 import { rawRequest } from "../support/http.ts"
 import * as Issuer from "../support/Issuer.ts"
+import { sendText } from "../support/rawText.ts"
 import { TestService } from "../support/TestService.ts"
 
 const PAGE = `<!doctype html><title>Keyshelf</title><script type="module" src="/console/assets/app-1a2b.js"></script>${"<!-- -->".repeat(200)}`
@@ -226,6 +227,50 @@ layer(service, { excludeTestServices: true })("the console", (it) => {
         assert.deepStrictEqual([missing.status, missing.body.code], [404, "Request.RouteNotFound"], path)
       }
       assert.strictEqual((yield* core("GET", "/console/.vite/manifest.json")).text, PAGE)
+    }),
+  )
+
+  it.effect("every response below it and below the documentation has security headers, also errors", () =>
+    Effect.gen(function* () {
+      const { operator, origins, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      const replies: Array<readonly [name: string, head: string]> = []
+      const send = Effect.fnUntraced(function* (origin: string, line: string, status: number, ...lines: Array<string>) {
+        const text = [`${line} HTTP/1.1`, "Host: a", ...lines, "Connection: close", "", ""].join("\r\n")
+        const reply = yield* sendText(origin, text)
+        assert.strictEqual(reply.status, status, line.slice(0, 60))
+        replies.push([line.slice(0, 60), reply.head])
+      })
+      for (const origin of [origins.core, origins.platform]) {
+        for (const path of ["/console/assets/gone.js", "/docs/gone", "/docs/pages/gone", "/openapi/gone.json"]) {
+          yield* send(origin, `GET ${path}`, 404)
+          yield* send(origin, `HEAD ${path}`, 404)
+        }
+        for (const path of ["/console", "/console/customers", "/console/config.json", "/docs", "/openapi.json"]) {
+          yield* send(origin, `POST ${path}`, 405, "Content-Length: 0")
+          yield* send(origin, `GET ${path}`, 400, "Host: b")
+          yield* send(origin, `HEAD ${path}`, 200)
+          yield* send(origin, `GET ${path}`, 431, `X-A: ${"a".repeat(20_000)}`)
+          yield* send(origin, `POST ${path}`, 417, "Expect: 200-ok", "Content-Length: 0")
+        }
+        yield* send(origin, "GET /console", 304, "If-None-Match: *")
+        yield* send(origin, "GET /docs", 304, "If-None-Match: *")
+        yield* send(origin, "GET /console\0", 400)
+      }
+      yield* send(origins.platform, "GET /console", 403, `Authorization: Bearer ${token}`)
+      yield* send(
+        origins.core,
+        "GET /console",
+        400,
+        `Authorization: Bearer ${token}`,
+        `Authorization: Bearer ${operator}`,
+      )
+      for (const [name, head] of replies) {
+        assert.match(head, /^content-security-policy: default-src 'none'.*frame-ancestors 'none'/im, name)
+        assert.match(head, /^x-content-type-options: nosniff$/im, name)
+        assert.match(head, /^referrer-policy: no-referrer$/im, name)
+        assert.lengthOf(head.match(/^content-security-policy:/gim) ?? [], 1, name)
+      }
     }),
   )
 

@@ -1,27 +1,14 @@
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { HttpServer } from "effect/http"
-import { connect } from "node:net"
 import { webhookRoutes } from "../../src/app/Routes.ts"
 import * as Listeners from "../../src/http/Listeners.ts"
+import { codeOf, getWith } from "../support/rawText.ts"
 import { TestService } from "../support/TestService.ts"
 
-/** Sends a request with exactly these header lines. Returns its status and its problem code, or "" for a success. */
-const send = (origin: string, path: string, lines: ReadonlyArray<string>, version = "1.1") =>
-  Effect.promise(
-    () =>
-      new Promise<string>((resolve, reject) => {
-        const { hostname, port } = new URL(origin)
-        const text = [`GET ${path} HTTP/${version}`, ...lines, "connection: close", "", ""].join("\r\n")
-        const socket = connect(Number(port), hostname, () => socket.write(text))
-        let response = ""
-        socket.on("data", (chunk: Buffer) => (response += chunk.toString()))
-        socket.on("end", () => resolve(response))
-        socket.on("error", reject)
-      }),
-  ).pipe(
-    Effect.map((response) => [Number(response.slice(9, 12)), /"code":"([^"]+)"/.exec(response)?.[1] ?? ""] as const),
-  )
+/** Returns the status of the response and its problem code, or "" for a success. */
+const send = (origin: string, path: string, lines: ReadonlyArray<string>, version?: string) =>
+  Effect.map(getWith(origin, path, lines, version), (reply) => [reply.status, codeOf(reply)] as const)
 
 const MALFORMED = [400, "Request.MalformedBody"] as const
 const WRONG_KIND = [403, "Auth.WrongCredentialKind"] as const

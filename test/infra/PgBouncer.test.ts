@@ -5,9 +5,10 @@ import { follow } from "../events/support.ts"
 import { request } from "../support/http.ts"
 import { furnishInstance, installation } from "../support/Nodes.ts"
 import { behindPgBouncer, pgBouncer, POOL_SIZE, whyNoPgBouncer } from "../support/PgBouncer.ts"
-import { start } from "../support/ServiceProcess.ts"
+import { freePorts, start } from "../support/ServiceProcess.ts"
 import type { ServiceProcess } from "../support/ServiceProcess.ts"
 import { TestDatabase, testSql } from "../support/TestDatabase.ts"
+import { until } from "../support/until.ts"
 
 const LIMIT = 50
 
@@ -90,6 +91,46 @@ describe.skipIf(whyNoPgBouncer !== undefined)(behindPgBouncer("behind PgBouncer"
         WHERE datname = current_database() AND application_name LIKE 'keyshelf%'
           AND application_name <> 'keyshelf listener' AND state <> 'idle in transaction'`
       assert.isAtMost(pool?.count ?? 0, POOL_SIZE)
+    }).pipe(Effect.provide(testSql)),
+  )
+
+  it.live("without SERVICE_DATABASE_PREPARE=false, readiness, the log and doctor name the setting", () =>
+    Effect.gen(function* () {
+      const { settings } = yield* openInstallation
+      const serve = Effect.fnUntraced(function* (env: Record<string, string>) {
+        const [core, platform, internal] = yield* freePorts(3)
+        const service = yield* start(["serve"], {
+          ...settings,
+          SERVICE_CORE_PORT: String(core),
+          SERVICE_PLATFORM_PORT: String(platform),
+          SERVICE_INTERNAL_PORT: String(internal),
+          ...env,
+        })
+        const probe = (path: string) => request("GET", `http://127.0.0.1:${internal}/health/${path}`)
+        yield* until(
+          "the service responds",
+          Effect.promise(() =>
+            probe("ready").then(
+              ({ body }) => body.parts?.process.phase === "serving",
+              () => false,
+            ),
+          ),
+        )
+        const { body, status } = yield* Effect.promise(() => probe("ready"))
+        return { output: service.output(), status, reason: String(body.parts.database.reason) }
+      })
+      assert.deepInclude(yield* serve({}), { status: 200, reason: "undefined" })
+
+      const unset = { ...settings, SERVICE_DATABASE_PREPARE: "true" }
+      const { output, reason, status } = yield* serve(unset)
+      assert.strictEqual(status, 503)
+      assert.include(reason, "Set SERVICE_DATABASE_PREPARE=false")
+      assert.include(output, "SERVICE_DATABASE_PREPARE=false")
+
+      const doctor = yield* (yield* start(["doctor"], unset)).ended
+      assert.match(doctor.output, /^FAILED +database .*Set SERVICE_DATABASE_PREPARE=false/m)
+      const content = yield* (yield* start(["doctor"], settings)).ended
+      assert.notInclude(content.output, "SERVICE_DATABASE_PREPARE")
     }).pipe(Effect.provide(testSql)),
   )
 })

@@ -1,7 +1,9 @@
 /** Checks the database: the server and its connections, the schema, the clock and the partitions. */
+import { PgClient } from "@effect/sql-pg"
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { maxConnections } from "../../infra/database/DedicatedConnections.ts"
+import { losesPreparedStatements, PREPARED_STATEMENTS_LOST } from "../../infra/database/PreparedStatements.ts"
 import { Settings } from "../../infra/Settings.ts"
 import { DAY_MS } from "../../kernel/values/Timestamp.ts"
 import { hasCitus } from "../../kernel/database/Statements.ts"
@@ -43,6 +45,13 @@ export const server: Check<SqlClient.SqlClient | Settings> = Effect.gen(function
     ...(row.autovacuum === "off" ? [AUTOVACUUM_OFF] : []),
   ]
 }).pipe(Effect.orDie)
+
+/** Checks that prepared statements last, which they do not behind a pooler in transaction mode. */
+export const preparedStatements: Check<PgClient.PgClient> = Effect.gen(function* () {
+  return (yield* losesPreparedStatements(yield* PgClient.PgClient))
+    ? [failed("database", `Requests will fail: ${PREPARED_STATEMENTS_LOST}.`)]
+    : []
+})
 
 /** Checks for pending, skipped and unknown migrations. */
 export const schema: OnDatabase = Effect.gen(function* () {

@@ -6,7 +6,7 @@ import * as Apis from "../../kernel/contract/Apis.ts"
 import { created } from "../../kernel/contract/Endpoint.ts"
 import { handlersOf } from "../../kernel/contract/Handlers.ts"
 import { FeatureFlagsApi } from "./Api.ts"
-import { etagOf, matchesEtag } from "./Etag.ts"
+import { etagOf, matchesEtag } from "../../kernel/values/EntityTag.ts"
 import { FeatureFlags } from "./Service.ts"
 
 export const featureFlags = handlersOf(

@@ -13,6 +13,7 @@ import { problemFor } from "../../kernel/contract/Problem.ts"
 import type { ProblemDocument } from "../../kernel/contract/Problem.ts"
 import { CurrentLifecycle } from "../../kernel/ports/Lifecycle.ts"
 import { parseJson } from "../../kernel/values/Decimal.ts"
+import { errorHeadersFor } from "../SecurityHeaders.ts"
 import { compressed } from "./Compression.ts"
 import { unavailableDetail } from "../DatabaseProblems.ts"
 import { headerRule, platformHeaderRule } from "./HeaderRules.ts"
@@ -105,7 +106,7 @@ const complete = Effect.fnUntraced(function* (
   // Masks credentials that the caller sent in the wrong place, because responses may be logged elsewhere.
   const text = withoutSecrets(JSON.stringify({ ...problem, ...extensionsOf(problem) }))
   return HttpServerResponse.setBody(
-    HttpServerResponse.setHeaders(response, headersOf(response.status)),
+    HttpServerResponse.setHeaders(response, { ...headersOf(response.status), ...errorHeadersFor(problem.instance) }),
     HttpBody.text(text, CONTENT_TYPE),
   )
 })

@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { createHash } from "node:crypto"
+import { matchesEtag } from "../../kernel/values/EntityTag.ts"
 import { compress, MIN_COMPRESSED_BYTES, negotiate } from "../ContentCoding.ts"
 import type { ContentCoding } from "../ContentCoding.ts"
 
@@ -68,10 +69,6 @@ const bytesOf = (asset: Asset, coding: ContentCoding): Promise<Uint8Array> => {
   return compressing
 }
 
-/** Whether `if-none-match` names the tag. Proxies that compress make tags weak. */
-const isCached = (ifNoneMatch: string | undefined, tag: string): boolean =>
-  (ifNoneMatch ?? "").split(",").some((sent) => sent.trim().replace(/^W\//, "") === tag)
-
 /** Sends an asset, compressed if the client accepts it, or 304 if the client has it. */
 export const respond = (asset: Asset) =>
   Effect.gen(function* () {
@@ -83,7 +80,7 @@ export const respond = (asset: Asset) =>
     // Strong tags differ by coding (RFC 9110, section 8.8.3).
     const etag = `"${asset.hash}${coding === undefined ? "" : `-${coding}`}"`
     const headers = { ...SHARED_HEADERS, ...asset.headers, etag }
-    if (isCached(request.headers["if-none-match"], etag)) return HttpServerResponse.empty({ status: 304, headers })
+    if (matchesEtag(etag, request.headers["if-none-match"])) return HttpServerResponse.empty({ status: 304, headers })
     const bytes = coding === undefined ? asset.bytes : yield* Effect.promise(() => bytesOf(asset, coding))
     return HttpServerResponse.uint8Array(bytes, {
       contentType: asset.contentType,

@@ -7,7 +7,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer, Option } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { PlatformHealthApi } from "../../api/PlatformHealthApi.ts"
-import { clusterPart, databaseParts, TIMEOUT } from "../../infra/database/DatabaseHealth.ts"
+import { clusterPart, databaseParts, preparedCheck, TIMEOUT } from "../../infra/database/DatabaseHealth.ts"
 import type { Parts } from "../../infra/database/DatabaseHealth.ts"
 import { ReadOnlyConnections } from "../../infra/database/ReadOnlyConnections.ts"
 import { version } from "../../infra/Version.ts"
@@ -81,7 +81,11 @@ const stateOf = Effect.gen(function* () {
   const { listening } = yield* Signals
   // Handlers of the APIs inherit no service, so that it is provided here.
   const connections = yield* ReadOnlyConnections
-  const readDatabase = Effect.provideService(databaseParts(sql), ReadOnlyConnections, connections)
+  const readDatabase = Effect.provideService(
+    databaseParts(sql, yield* preparedCheck(sql)),
+    ReadOnlyConnections,
+    connections,
+  )
   const readCluster = yield* clusterPart(sql)
   return Effect.gen(function* () {
     const [database, cluster, registeredOthers] = yield* Effect.all(

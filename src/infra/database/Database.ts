@@ -11,6 +11,7 @@ import { Settings } from "../Settings.ts"
 import * as EmbeddedPostgres from "../embedded/EmbeddedPostgres.ts"
 import { distribute } from "./Distribution.ts"
 import { migrate } from "./Migrations.ts"
+import { losesPreparedStatements, PREPARED_STATEMENTS_LOST } from "./PreparedStatements.ts"
 import * as ReadOnlyConnections from "./ReadOnlyConnections.ts"
 import { ServerSockets, serverSocketsOf } from "./ServerSockets.ts"
 import { keepUp } from "./Upkeep.ts"
@@ -130,6 +131,14 @@ const upkeep = Layer.effectDiscard(Effect.flatMap(PgClient.PgClient, (sql) => ke
   Layer.provideMerge(ReadOnlyConnections.layer),
 )
 
+const warnOfLostStatements = Layer.effectDiscard(
+  Effect.gen(function* () {
+    if (yield* losesPreparedStatements(yield* PgClient.PgClient)) {
+      yield* Effect.logError(`Requests will fail: ${PREPARED_STATEMENTS_LOST}`)
+    }
+  }),
+)
+
 /** Connects to the database and migrates it. */
 export const layer = (whenRunning: WhenRunning) =>
   Layer.effectDiscard(
@@ -141,4 +150,4 @@ export const layer = (whenRunning: WhenRunning) =>
           Effect.fail(new DatabaseUnavailable({ message: `The schema cannot be migrated: ${error.message}` })),
       }),
     ),
-  ).pipe(Layer.provideMerge(upkeep), Layer.provideMerge(connection(whenRunning)))
+  ).pipe(Layer.merge(warnOfLostStatements), Layer.provideMerge(upkeep), Layer.provideMerge(connection(whenRunning)))

@@ -8,6 +8,7 @@ import { now } from "../../kernel/values/Timestamp.ts"
 import { citusVersion, readNodes, readPlacement } from "./ClusterState.ts"
 import type { Placement } from "./ClusterState.ts"
 import { migrationsTable } from "./Migrations.ts"
+import { losesPreparedStatements, PREPARED_STATEMENTS_LOST } from "./PreparedStatements.ts"
 import { IS_READ_ONLY, ReadOnlyConnections } from "./ReadOnlyConnections.ts"
 
 export const TIMEOUT = "2 seconds"
@@ -22,6 +23,9 @@ export interface Parts {
 }
 
 type Access = "writable" | "read-only" | "standby"
+
+/** Whether prepared statements are lost, tried at most once a minute. */
+export const preparedCheck = (sql: PgClient.PgClient) => Effect.cachedWithTTL(losesPreparedStatements(sql), "1 minute")
 
 // A connection may differ from new ones: it keeps the setting with which it began.
 const stateOf = (access: Access, tookMs: number, canNewOnesWrite: boolean): PartState => {
@@ -57,7 +61,7 @@ export const clusterPart = (sql: PgClient.PgClient) =>
   )
 
 // Reads all database facts in one statement.
-export const databaseParts = (sql: PgClient.PgClient) =>
+export const databaseParts = (sql: PgClient.PgClient, losesStatements: Effect.Effect<boolean>) =>
   Effect.gen(function* () {
     const connections = yield* ReadOnlyConnections
     const started = performance.now()
@@ -73,7 +77,9 @@ export const databaseParts = (sql: PgClient.PgClient) =>
     const access = row?.access ?? "writable"
     if (access !== "writable") connections.noticed()
     const parts: Parts = {
-      database: stateOf(access, tookMs, connections.canWrite()),
+      database: (yield* losesStatements)
+        ? { status: "down", tookMs, reason: PREPARED_STATEMENTS_LOST }
+        : stateOf(access, tookMs, connections.canWrite()),
       // During an upgrade an older node sees a newer schema, and works with it.
       schema: { status: applied >= newestMigration ? "up" : "down", applied, needed: newestMigration },
       clock: {

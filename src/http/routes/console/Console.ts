@@ -11,7 +11,7 @@ import * as MethodNotAllowed from "../../middleware/MethodNotAllowed.ts"
 import * as Asset from "../Asset.ts"
 import { CurrentConsoleFiles, HASHED } from "./ConsoleFiles.ts"
 import type { ConsoleFiles } from "./ConsoleFiles.ts"
-import { policyFor, SECURITY_HEADERS } from "./SecurityHeaders.ts"
+import { policyFor, SECURITY_HEADERS } from "../../SecurityHeaders.ts"
 
 /**
  * What comes before `/api/webhooks` for the console: nothing if the core listener serves it, the URL of a dedicated listener, or

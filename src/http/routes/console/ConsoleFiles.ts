@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url"
 import type { ContentCoding } from "../../ContentCoding.ts"
 import { packageFile } from "../../../infra/PackageFiles.ts"
 import * as Asset from "../Asset.ts"
-import { SECURITY_HEADERS } from "./SecurityHeaders.ts"
+import { SECURITY_HEADERS } from "../../SecurityHeaders.ts"
 
 /** The files of the console. */
 export interface ConsoleFiles {

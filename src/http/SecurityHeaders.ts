@@ -46,7 +46,7 @@ const UNUSED_FEATURES = [
   "xr-spatial-tracking",
 ]
 
-/** Headers of everything below `/console`, but for the policy of the page. */
+/** Headers of everything below `/console`, but for the policy of the page, and of errors below `/docs`. */
 export const SECURITY_HEADERS = {
   "content-security-policy": policyFor([]),
   "x-content-type-options": "nosniff",
@@ -55,3 +55,9 @@ export const SECURITY_HEADERS = {
   "cross-origin-resource-policy": "same-origin",
   "permissions-policy": UNUSED_FEATURES.map((feature) => `${feature}=()`).join(", "),
 } as const
+
+const PAGES = /^\/(?:(?:console|docs|openapi)(?![\w-])|$)/
+
+/** The headers of an error, which a browser may show as a page if its path is one of pages. */
+export const errorHeadersFor = (path: string): Readonly<Record<string, string>> =>
+  PAGES.test(path) ? SECURITY_HEADERS : {}
