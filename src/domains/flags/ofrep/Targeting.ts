@@ -4,7 +4,7 @@ import { FALLBACK_PROPERTY } from "../Model.ts"
 import type { Condition, FeatureFlag, Operator, Targeting } from "../Model.ts"
 import type { Context, Evaluation } from "./Model.ts"
 import { bucketOf, isInPercentage } from "./Rollout.ts"
-import { parseInstant, parseVersion } from "../Rules.ts"
+import { instantOf, parseVersion } from "../Rules.ts"
 
 /** The parts of a flag that an evaluation needs. */
 export type EvaluatedFlag = Pick<
@@ -73,8 +73,8 @@ const tests: Record<Operator, Test> = {
   SEMVER_GTE: comparison(parseVersion, (actual, value) => SemVer.isGreaterThanOrEqualTo(actual, value)),
   SEMVER_LT: comparison(parseVersion, (actual, value) => SemVer.isLessThan(actual, value)),
   SEMVER_LTE: comparison(parseVersion, (actual, value) => SemVer.isLessThanOrEqualTo(actual, value)),
-  BEFORE: comparison(parseInstant, (actual, value) => actual < value),
-  AFTER: comparison(parseInstant, (actual, value) => actual > value),
+  BEFORE: comparison(instantOf, (actual, value) => actual < value),
+  AFTER: comparison(instantOf, (actual, value) => actual > value),
   EXISTS: exists,
 }
 

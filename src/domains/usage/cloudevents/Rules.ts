@@ -1,7 +1,7 @@
 /** Parses CloudEvents and decides whether they can count. Pure. */
-import { BigDecimal, Option, Predicate, Schema } from "effect"
+import { BigDecimal, Predicate, Schema } from "effect"
 import { Text } from "../../../kernel/values/Text.ts"
-import { TimestampInput } from "../../../kernel/values/Timestamp.ts"
+import { parseInstant } from "../../../kernel/values/Timestamp.ts"
 import { isConcurrent, methodOf } from "../ledger/Account.ts"
 import { parseDecimal, zero } from "../../../kernel/values/Decimal.ts"
 import { invalidEvent, rejected } from "./Model.ts"
@@ -20,7 +20,6 @@ const Attributes = Schema.Struct({
   type: Label,
 })
 const hasAttributes = Schema.is(Attributes)
-const decodeTime = Schema.decodeUnknownOption(TimestampInput)
 
 // Checked in this order for the first attribute that is wrong, so that the message can name it.
 const attributes = Object.entries(Attributes.fields).map(
@@ -67,7 +66,8 @@ const dataOf = (event: unknown): { readonly value?: unknown; readonly uniqueKey?
 /** The instant of the usage: `time`, or now; `undefined` if `time` is not an instant. */
 const instantOf = (event: object, now: Date): Date | undefined => {
   const time = "time" in event ? event.time : null
-  return time === null ? now : Option.getOrUndefined(decodeTime(time))
+  if (time === null) return now
+  return typeof time === "string" ? parseInstant(time) : undefined
 }
 
 const rejectedAttribute = (sent: unknown): RejectedEvent => {
