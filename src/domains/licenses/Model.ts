@@ -21,8 +21,10 @@ const LicenseType = Schema.Literals(licenseTypes).annotate(component("LicenseTyp
 
 export const LifecycleState = Schema.Literals(lifecycleStates).annotate(component("LifecycleState", "PUBLISHED"))
 
+export const MAX_GRACE_DAYS = 365
+
 /** For how many days after its end a license still grants access. A day has 24 hours. */
-export const GraceDays = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 365 })).annotate({
+export const GraceDays = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: MAX_GRACE_DAYS })).annotate({
   description: "For how many days of 24 hours instances keep their access after the end of the license",
 })
 
