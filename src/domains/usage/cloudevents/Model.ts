@@ -15,7 +15,7 @@ export const MAX_EVENTS = 1000
 export const CloudEvent = Schema.Record(Schema.String, Schema.Any).annotate({
   ...component("CloudEvent"),
   description:
-    "CloudEvents 1.0: `specversion`, `id`, `source`, `subject` (slug of the instance), `type` (slug of the entitlement), `time` (default now), `data.value`, `data.uniqueKey`. Extension attributes are ignored",
+    "CloudEvents 1.0: `specversion`, `id`, `source`, `subject` (slug of the instance), `type` (slug of the entitlement), `time` (default now), `data.value`, `data.uniqueKey`, or the same JSON as bytes in `data_base64`. Extension attributes are ignored",
 })
 
 export const CloudEventBatch = Schema.Array(Schema.Any)
