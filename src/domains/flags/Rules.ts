@@ -1,8 +1,9 @@
 /** Validation and updates of feature flags, and their manifest entries. Pure. */
-import { Option, Predicate, Result, Schema, SemVer } from "effect"
+import { Option, Predicate, Schema } from "effect"
 import type { ValidationError } from "../../kernel/contract/Problem.ts"
 import { FreeObject, Text } from "../../kernel/values/Text.ts"
 import { INSTANT_FORM, parseInstant } from "../../kernel/values/Timestamp.ts"
+import { parseVersion } from "./Versions.ts"
 import { ENTITLEMENT_PREFIX, FALLBACK_PROPERTY } from "./Model.ts"
 import type { Condition, FeatureFlag, FlagType, ManifestFlag, Operator, Targeting, UpdateFeatureFlag } from "./Model.ts"
 
@@ -59,15 +60,6 @@ const valueTests: Record<FlagType, readonly [fits: (value: unknown) => boolean, 
 /** The instant of a text of a condition or a context. */
 export const instantOf = (value: unknown): Option.Option<Date> =>
   Predicate.isString(value) ? Option.fromNullishOr(parseInstant(value)) : Option.none()
-
-// No released version is longer, and parsing takes time for each character.
-const MAX_VERSION_LENGTH = 256
-
-/** Parses a semantic version of at most 256 characters. */
-export const parseVersion = (value: unknown): Option.Option<SemVer.SemVer> =>
-  Predicate.isString(value) && value.length <= MAX_VERSION_LENGTH
-    ? Result.getSuccess(SemVer.parse(value))
-    : Option.none()
 
 const isScalar = (value: unknown): boolean =>
   isText(value) || Predicate.isBoolean(value) || (Predicate.isNumber(value) && Number.isFinite(value))
