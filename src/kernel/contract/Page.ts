@@ -28,7 +28,8 @@ export const pageQuery = {
 export const nameFilter = {
   q: Schema.optionalKey(
     Text(0, 255).annotate({
-      description: "Only records whose name or slug begins with this text; letter case does not matter",
+      description:
+        "Only records whose name or slug begins with this text; letter case and composed characters make no difference",
     }),
   ),
 }
