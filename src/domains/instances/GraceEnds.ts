@@ -3,7 +3,7 @@ import { Effect, Option } from "effect"
 import { failWithErrors } from "../../kernel/contract/Problem.ts"
 import type { ValidationError } from "../../kernel/contract/Problem.ts"
 import { DAY_MS, isSameInstant, LAST_INSTANT_MS } from "../../kernel/values/Timestamp.ts"
-import { MAX_GRACE_DAYS } from "../licenses/Model.ts"
+import { lastEndBefore, MAX_GRACE_DAYS } from "../licenses/Model.ts"
 import type { License } from "../licenses/Model.ts"
 import type { CreateInstance, Instance, UpdateInstance } from "./Model.ts"
 import { licenseReference } from "./Rules.ts"
@@ -21,7 +21,7 @@ const isSameTerm = (one: AccessTerm, other: AccessTerm): boolean =>
 /** Whether the grace period may pass the year 9999, so that the days of the license have to be known. */
 const mayPass = (term: AccessTerm, current: AccessTerm | null): boolean =>
   term.endLicenseDate !== null &&
-  term.endLicenseDate.getTime() > LAST_INSTANT_MS - MAX_GRACE_DAYS * DAY_MS &&
+  term.endLicenseDate > lastEndBefore(MAX_GRACE_DAYS) &&
   // Earlier releases stored such terms. A change of something else must not be rejected because of them.
   (current === null || !isSameTerm(term, current))
 

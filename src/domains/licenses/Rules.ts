@@ -2,11 +2,7 @@
 import { BigDecimal, Predicate } from "effect"
 import type { EntitlementType } from "../entitlements/Model.ts"
 import { decimalOfAmount, isAmount, MAX_DIGITS, unlimited } from "../../kernel/values/Decimal.ts"
-import { DAY_MS, LAST_INSTANT_MS } from "../../kernel/values/Timestamp.ts"
 import type { GrantValue, License } from "./Model.ts"
-
-/** The last end of a license for which so many days of grace end within the years that can be written. */
-export const lastEndBefore = (graceDays: number): Date => new Date(LAST_INSTANT_MS - graceDays * DAY_MS)
 
 export const PASSES_LAST_YEAR =
   "must end within the year 9999 for each instance of the license; an end date of null never ends"

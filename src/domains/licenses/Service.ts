@@ -18,11 +18,11 @@ import {
   LicenseNotFound,
   UpdateLicenseDefaultMustBePublished,
 } from "./Errors.ts"
-import { UpdateLicense } from "./Model.ts"
+import { lastEndBefore, UpdateLicense } from "./Model.ts"
 import type { CreateLicense, License, LicenseFilters } from "./Model.ts"
 import { LicensesRepo } from "./Repo.ts"
 import type { FamilyRow } from "./Repo.ts"
-import { lastEndBefore, PASSES_LAST_YEAR, slugOfVersion } from "./Rules.ts"
+import { PASSES_LAST_YEAR, slugOfVersion } from "./Rules.ts"
 
 /** Identifies a license by id, by slug, or by the family that resolves to it. */
 export interface LicenseChoice {

@@ -9,8 +9,8 @@ import { newId } from "../../kernel/values/Identifiers.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Customers } from "../customers/Service.ts"
 import { LicenseNotFound } from "../licenses/Errors.ts"
+import { lastEndBefore } from "../licenses/Model.ts"
 import type { License } from "../licenses/Model.ts"
-import { lastEndBefore } from "../licenses/Rules.ts"
 import { Licenses } from "../licenses/Service.ts"
 import {
   CancelMigrationNotScheduled,
