@@ -49,6 +49,7 @@ import offlineBundles from "./0041_offline_bundles.ts"
 import eventHashes from "./0042_event_hashes.ts"
 import offlineUsage from "./0043_offline_usage.ts"
 import usagePartitions from "./0044_usage_partitions.ts"
+import foldedNames from "./0045_folded_names.ts"
 
 export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>> = {
   "0001_access": access,
@@ -95,4 +96,5 @@ export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.
   "0042_event_hashes": eventHashes,
   "0043_offline_usage": offlineUsage,
   "0044_usage_partitions": usagePartitions,
+  "0045_folded_names": foldedNames,
 }

@@ -59,6 +59,40 @@ layer(TestService.layer, { excludeTestServices: true })("the filters of lists", 
     }),
   )
 
+  it.effect("find names in any case and composition, whichever way they were typed", () =>
+    Effect.gen(function* () {
+      const { expectSlugs, post } = yield* setup
+      const name = (slug: string, name: string) => post("/customers", { name, slug })
+      yield* name("hellas", "Ελλάς")
+      yield* name("odos", "ΟΔΟΣ Α.Ε.")
+      yield* name("cafe", "Cafe\u0301 Zoë")
+      yield* name("strasse", "Große Straße")
+      yield* name("wide", "Ａｃｍｅ ﬁnance")
+      yield* name("long", "\ufdfa".repeat(255))
+      yield* expectSlugs(
+        [
+          ["ΕΛΛΆΣ", "hellas"],
+          ["ελλάσ", "hellas"],
+          ["Ελλα\u0301ς", "hellas"],
+          ["οδος", "odos"],
+          ["οδοσ α", "odos"],
+          ["CAFÉ", "cafe"],
+          ["cafe\u0301 zoe\u0308", "cafe"],
+          ["GROSSE STRASSE", "strasse"],
+          ["große straß", "strasse"],
+          ["GROẞ", "strasse"],
+          ["acme FI", "wide"],
+          ["ＡＣ", "wide"],
+          ["\ufdfa\ufdfa", "long"],
+        ].map(([q = "", slug = ""]) => [`/customers?q=${encodeURIComponent(q)}`, [slug]] as const),
+      )
+      yield* expectSlugs([
+        [`/customers?q=${encodeURIComponent("Ελλας")}`, []],
+        ["/customers?q=grob", []],
+      ])
+    }),
+  )
+
   it.effect("find instances by customer, license, family, zone, prefix and dates", () =>
     Effect.gen(function* () {
       const { expectSlugs, list, post } = yield* setup

@@ -208,6 +208,25 @@ layer(TestService.layer, { excludeTestServices: true })("evaluating all flags", 
     }),
   )
 
+  it.effect("a bulk evaluation takes what a notice of a change said, and ignores it", () =>
+    Effect.gen(function* () {
+      const { evaluateAll, flag, raw } = yield* flagShop
+      yield* flag("search")
+      const { body } = yield* evaluateAll({ targetingKey: "anna" })
+      const queries = [
+        "flagConfigEtag=550e8400",
+        "flagConfigLastModified=1771622898",
+        "flagConfigEtag=&flagConfigLastModified=2026-02-20T21:28:18Z",
+      ]
+      for (const query of queries) {
+        const noticed = yield* raw(`${FLAGS}?${query}`, JSON.stringify({ context: { targetingKey: "anna" } }))
+        assert.strictEqual(noticed.status, 200, noticed.text)
+        assert.deepStrictEqual(noticed.body, body)
+      }
+      assert.strictEqual((yield* raw(`${FLAGS}?flagConfigETag=1`, `{"context":{}}`)).status, 422)
+    }),
+  )
+
   it.effect("a bulk evaluation with a used idempotency key is replayed", () =>
     Effect.gen(function* () {
       const { call, evaluateAll, flag } = yield* flagShop

@@ -5,6 +5,8 @@ import {
   decimalOfAmount,
   decimalOfText,
   isAmount,
+  isStorable,
+  mayLoseDigits,
   parseJson,
   nearestNumber,
   decimalText,
@@ -40,15 +42,47 @@ describe("JSON numbers", () => {
     }
   })
 
-  it("are parsed to JavaScript numbers if they have an exponent or are too large to store", () => {
+  it("are parsed to JavaScript numbers if they are exact with an exponent, or too large to store", () => {
     for (const text of [
-      "1.2345678901234567890e2",
+      "1.2345e2",
+      "1E+21",
+      "1e-30",
+      "-1.5e0",
+      "0.000e-9999",
+      "-0e5",
       "1e400",
-      "1.2345678901234567e-99999999",
-      `1.${"3".repeat(70)}e10`,
+      "-1e99999999999999999999",
       `1${"0".repeat(100_000)}`,
+      `${"7".repeat(100_000)}e3`,
     ]) {
       assert.strictEqual(parseJson(text), JSON.parse(text), text.slice(0, 40))
+    }
+  })
+
+  it("with an exponent keep digits that a JavaScript number would lose, and are never rounded to zero", () => {
+    assert.strictEqual(decimalText(decimal("1.23456789012345678e3")), "1234.56789012345678")
+    assert.strictEqual(decimalText(decimal("123456789012345678E-18")), "0.123456789012345678")
+    assert.strictEqual(decimalText(decimal("0.0000123456789012345678e+5")), "1.23456789012345678")
+    for (const text of [
+      "1e-400",
+      "[1e-324]",
+      "4e-324",
+      "1.2345678901234567e-99999999",
+      `1e-${"9".repeat(400)}`,
+      `1.${"3".repeat(70)}e10`,
+      `${"1".repeat(100_000)}e-99999`,
+    ]) {
+      const parsed = [parseJson(text)].flat()[0] as number
+      assert.isFalse(isStorable(decimalOfAmount(parsed)), text.slice(0, 40))
+      assert.isFalse(BigDecimal.isZero(decimalOfAmount(parsed)), text.slice(0, 40))
+    }
+  })
+
+  it("may lose digits only in texts that are looked at", () => {
+    for (const text of ["1e-400", '{"a":1E2}', "[1, -1e9]", "12345.67890123456", " 1.5e3"])
+      assert.isTrue(mayLoseDigits(text), text)
+    for (const text of ['{"a":123456789012345}', '["a1e5","0198c2b0-1e11"]', '"2026-01-31T09:00:00.000Z"']) {
+      assert.isFalse(mayLoseDigits(text), text)
     }
   })
 

@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { Predicate } from "effect"
 import { documents, operationsOf } from "./documents.ts"
 import type { Schema } from "../support/schemas.ts"
 import type { Operation } from "./documents.ts"
@@ -32,7 +33,27 @@ describe("scopes in the documents", () => {
   })
 })
 
+describe("operations in the documents", () => {
+  it("each has a summary without a full stop, and a description in sentences", () => {
+    for (const [name, { description, summary }] of documents.flatMap(operationsOf)) {
+      assert.match(summary ?? "", /^[A-Z].{5,}[^.]$/, name)
+      assert.match(description ?? "", /^[A-Z`][^]{10,}\.$/, name)
+    }
+  })
+})
+
+/** The paths of arrays that do not say what their items are. */
+const arraysWithoutItems = (part: unknown, path = ""): ReadonlyArray<string> => {
+  if (!Predicate.isObjectOrArray(part)) return []
+  const own = "type" in part && part.type === "array" && !("items" in part) && !("prefixItems" in part) ? [path] : []
+  return [...own, ...Object.entries(part).flatMap(([name, value]) => arraysWithoutItems(value, `${path}/${name}`))]
+}
+
 describe("lists in the documents", () => {
+  it("every array says what its items are", () => {
+    for (const document of documents) assert.deepStrictEqual(arraysWithoutItems(document), [])
+  })
+
   it("the limit of every list is an integer with its range and default", () => {
     const limits = documents
       .flatMap(operationsOf)

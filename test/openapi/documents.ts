@@ -8,6 +8,8 @@ import { addEvents } from "../../src/openapi/Webhooks.ts"
 
 export interface Operation {
   readonly operationId: string
+  readonly summary?: string
+  readonly description?: string
   readonly security: ReadonlyArray<Readonly<Record<string, Array<string>>>>
   readonly requestBody?: Schema
   readonly parameters?: ReadonlyArray<{

@@ -54,6 +54,63 @@ layer(TestService.layer, { excludeTestServices: true })("usage events", (it) => 
     }),
   )
 
+  it.effect("have their data as bytes too, which count if they are JSON", () =>
+    Effect.gen(function* () {
+      const { call, metered, send, used } = yield* openGateway
+      yield* metered("calls", -1)
+      yield* metered("hits", -1, { aggregationMethod: "COUNT" })
+      yield* metered("users", -1, { aggregationMethod: "UNIQUE_COUNT" })
+      const base64 = (text: string | Uint8Array) => Buffer.from(text).toString("base64")
+      const bytes = (id: string, data: unknown, more: object = {}) => {
+        const { data: _, ...attributes } = event(id, 0)
+        return { ...attributes, data_base64: data, ...more }
+      }
+      const json = "application/json"
+      const two = base64('{"value":2}')
+      const cases: ReadonlyArray<readonly [unknown, string | RegExp]> = [
+        [bytes("1", "eyJ2YWx1ZSI6Mn0=", { datacontenttype: json }), "accepted"],
+        [bytes("2", two), "accepted"],
+        [bytes("3", two, { datacontenttype: null, data: null }), "accepted"],
+        [bytes("4", two, { datacontenttype: "Application/Vnd.Usage+JSON; charset=utf-8" }), "accepted"],
+        [bytes("5", base64('\ufeff{"value":"2.5"}')), "accepted"],
+        [bytes("6", base64('{"value":0.123456789012345678}')), "accepted"],
+        [event("7", 1, { data_base64: null, datacontenttype: json }), "accepted"],
+        [event("8", 1, { data_base64: two }), /must not both/],
+        [bytes("9", two.replaceAll("=", "")), /Base64/],
+        [bytes("10", `${two}*`), /Base64/],
+        [bytes("11", base64("{}").replace("+", "-") + "-_-_"), /Base64/],
+        [bytes("12", 7), /Base64/],
+        [bytes("13", base64("{value:2}")), /must be JSON/],
+        [bytes("14", base64(Uint8Array.of(34, 0xff, 34))), /must be JSON/],
+        [bytes("15", base64('{"value":1e400}')), /must be a number/],
+        [bytes("16", base64('{"value":1234567890123456789}')), /18 digits/],
+        [bytes("17", two, { datacontenttype: "text/plain" }), /`data\.value` required/],
+        [bytes("18", "", {}), /`data\.value` required/],
+        [bytes("19", two, { datacontenttype: 5 }), /`datacontenttype` must be text/],
+        [bytes("20", base64("any bytes"), { datacontenttype: "text/plain", type: "hits" }), "accepted"],
+        [bytes("21", base64('{"uniqueKey":"ann"}'), { type: "users" }), "accepted"],
+        [bytes("22", two, { time: "2026-01-31" }), /`time` is missing or invalid/],
+      ]
+      const { body } = yield* send(
+        cases.map(([sent]) => sent),
+        "application/cloudevents-batch+json",
+      )
+      for (const [index, [, expected]] of cases.entries()) {
+        const { message, status } = body.results[index]
+        if (typeof expected === "string") assert.strictEqual(status, expected, `${index} ${message}`)
+        else assert.match(message, expected, String(index))
+      }
+      const { text } = yield* call("GET", "/instances/prod/entitlements/calls/usage")
+      assert.include(text, '"value":11.623456789012345678')
+      assert.deepStrictEqual([yield* used("hits"), yield* used("users")], [1, 1])
+      const alone = yield* send(bytes("23", two), "application/cloudevents+json")
+      assert.strictEqual(alone.status, 200, alone.text)
+      assert.strictEqual((yield* send(bytes("24", "?"), "application/cloudevents+json")).status, 422)
+      const now = new Date().toISOString().toLowerCase().replace("z", "1234z")
+      assert.deepStrictEqual(statuses(yield* send([event("25", 1, { time: now })])), ["accepted"])
+    }),
+  )
+
   it.effect("are counted once per source and id within 35 days", () =>
     Effect.gen(function* () {
       const { metered, send, used } = yield* openGateway

@@ -174,7 +174,14 @@ layer(TestService.layer, { excludeTestServices: true })("amounts of up to 18 dig
         answer.body.errors[0].message,
         numbers(answer, "value")[0],
       ]
-      for (const text of ["1234567890123456789", "0.1234567890123456789", "1234567890.123456789"]) {
+      for (const text of [
+        "1234567890123456789",
+        "1000000000000000000",
+        "0.1234567890123456789",
+        "1234567890.123456789",
+        "1e+21",
+        "1e-30",
+      ]) {
         assert.deepStrictEqual(rejected(yield* post(usage("calls"), `{"value":${text}}`)), [
           422,
           "must have at most 18 digits",
@@ -185,6 +192,14 @@ layer(TestService.layer, { excludeTestServices: true })("amounts of up to 18 dig
           "must have at most 18 digits",
           text,
         ])
+        for (const more of ["", `,"consume":true`, `,"at":"2099-01-01T00:00:00Z"`, `,"explain":true`]) {
+          const checked = yield* post(
+            check,
+            `{"checks":[{"entitlement":"calls"},{"entitlement":"none","requested":${text}}]${more}}`,
+          )
+          assert.deepStrictEqual(rejected(checked), [422, "must have at most 18 digits", text])
+          assert.strictEqual(checked.body.errors[0].location, "body.checks[1].requested")
+        }
         const granted = yield* post("/licenses/pro/entitlements", `{"entitlementSlug":"other","value":${text}}`)
         assert.deepStrictEqual(rejected(granted), [422, "must have at most 18 digits", text])
         const events = yield* post("/usage-events", cloudEvent(1, text))
@@ -196,6 +211,61 @@ layer(TestService.layer, { excludeTestServices: true })("amounts of up to 18 dig
       assert.strictEqual(config.type, "CONFIG")
       const number = yield* post("/licenses/pro/entitlements", `{"entitlementSlug":"config","value":${LARGE}}`)
       assert.match(number.body.errors[0].message, /must be an object: the entitlement has the type CONFIG/)
+    }),
+  )
+
+  it.effect("are rejected if a JavaScript number would be 0, infinite or whole instead", () =>
+    Effect.gen(function* () {
+      const { call, entitlement, metered, post, send } = yield* opened
+      yield* metered("calls", -1)
+      yield* entitlement("config", { type: "CONFIG" })
+      const errors = ({ body, status }: HttpResponse) =>
+        status === 422
+          ? (body.errors as ReadonlyArray<{ location: string; message: string }>).map(
+              ({ location, message }) => `${location} ${message}`,
+            )
+          : [status]
+      const asked = (requested: string) => post(check, `{"checks":[{"entitlement":"calls","requested":${requested}}]}`)
+      const digits = "must have at most 18 digits"
+      assert.deepStrictEqual(errors(yield* asked("1e-400")), [`body.checks[0].requested ${digits}`])
+      assert.deepStrictEqual(errors(yield* asked("1e-99999999999999999999")), [`body.checks[0].requested ${digits}`])
+      assert.deepStrictEqual(errors(yield* asked("1e400")), ["body.checks[0].requested must be a finite number"])
+      assert.deepStrictEqual(errors(yield* asked("-0")), [200])
+      assert.deepStrictEqual(errors(yield* asked("12.50e1")), [200])
+      const licensed = (days: string) => send("PUT", "/licenses/pro", `{"graceDays":${days}}`)
+      assert.deepStrictEqual(errors(yield* licensed("3.00000000000000001")), ["body.graceDays must be an integer"])
+      assert.deepStrictEqual(errors(yield* licensed("3.00000000000000000000001")), [`body.graceDays ${digits}`])
+      assert.deepStrictEqual(errors(yield* licensed("3e-400")), [`body.graceDays ${digits}`])
+      assert.deepStrictEqual(errors(yield* licensed("3.0e1")), [204])
+      assert.deepStrictEqual(errors(yield* licensed("-0")), [204])
+      const overage = (percent: string) =>
+        post("/licenses/pro/entitlements", `{"entitlementSlug":"calls","value":1,"overagePercent":${percent}}`)
+      assert.deepStrictEqual(errors(yield* overage("10.0000000000000000001")), [`body.overagePercent ${digits}`])
+      const reserved = (more: string) => post(reservations, `{"quantity":1,${more}}`)
+      assert.deepStrictEqual(errors(yield* reserved(`"expiresInSeconds":60.0000000000000001`)), [
+        "body.expiresInSeconds must be an integer",
+      ])
+      assert.match(errors(yield* reserved(`"metadata":{"n":[1e999]}`)).join(), /^body\.metadata\.n must be JSON value/)
+      const config = yield* post("/licenses/pro/entitlements", `{"entitlementSlug":"config","value":{"n":-1e999}}`)
+      assert.match(errors(config).join(), /^body\.value\.n must be JSON value/)
+      const events = yield* send(
+        "POST",
+        "/usage-events",
+        `[${["1e400", "1e-400", "1e21", `"1234567890123456789"`, `"1e99"`, "-0"].map((value, id) => cloudEvent(id, value)).join()}]`,
+        { "content-type": "application/cloudevents-batch+json" },
+      )
+      assert.deepStrictEqual(
+        events.body.results.map(({ message, status }: { message?: string; status: string }) => message ?? status),
+        [
+          "`data.value` must be a number.",
+          ...Array.from({ length: 4 }, () => "`data.value` must have at most 18 digits."),
+          "accepted",
+        ],
+      )
+      const rows = `{"kind":"instances","rows":[{"name":"i","graceDays":3.00000000000000001}]}`
+      const imported = yield* post("/imports", rows)
+      assert.strictEqual(imported.body.results[0].status, "rejected", imported.text)
+      assert.strictEqual((yield* call("GET", "/customers?limit=1e1")).status, 422)
     }),
   )
 

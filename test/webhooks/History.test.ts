@@ -119,6 +119,11 @@ layer(TestService.layer, { excludeTestServices: true })("the delivery history", 
       }
       for (const [wrong, place] of [
         ["statusCode=99", "query.statusCode"],
+        ["statusCode=5e2", "query.statusCode"],
+        ["statusCode=0x1f4", "query.statusCode"],
+        ["statusCode=500.0", "query.statusCode"],
+        ["statusCode=%20500", "query.statusCode"],
+        ["statusCode=", "query.statusCode"],
         ["statusCode=ok", "query.statusCode"],
         ["since=2026-02-30T00:00:00Z", "query.since"],
         ["until=tomorrow", "query.until"],

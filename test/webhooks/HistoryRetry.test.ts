@@ -81,6 +81,17 @@ layer(TestService.layer, { excludeTestServices: true })("retrying a delivery", (
     }),
   )
 
+  it.effect("the id of an attempt is not that of its delivery: the rejection says which one is wanted", () =>
+    Effect.gen(function* () {
+      const { call, delivery } = yield* failed
+      const { body } = yield* call("GET", "/webhooks/history")
+      const { id } = body.items.find(({ deliveryId }: { deliveryId: string }) => deliveryId === delivery.deliveryId)
+      const answer = yield* call("POST", `/webhooks/history/${id}/retry`)
+      assert.strictEqual(answer.status, 404)
+      assert.include(answer.body.detail, "Send the `deliveryId` of an attempt in the history, not its `id`.")
+    }),
+  )
+
   it.effect("several concurrent retries enqueue one attempt", () =>
     Effect.gen(function* () {
       const { queue, retry } = yield* failed

@@ -75,7 +75,13 @@ export class ServiceAccountsApi extends HttpApiGroup.make("serviceAccounts")
       error: ServiceAccountNotFound,
     })
       .annotate(RequiredScope, "read:tokens")
-      .annotateMerge(OpenApi.annotations({ summary: "Read a service account and its tokens" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Read a service account and its tokens",
+          description:
+            "Only this operation returns `tokens`; lists leave it `null`. No operation returns the secret of a token again.",
+        }),
+      ),
     HttpApiEndpoint.patch("update", "/service-accounts/:serviceAccountSlug", {
       params: account,
       payload: rewritable(ServiceAccount, UpdateServiceAccount),
@@ -240,6 +246,8 @@ export class MeApi extends HttpApiGroup.make("me")
         OpenApi.annotations({
           identifier: "getMe",
           summary: "Read the caller's identity, organization, credential and scopes",
+          description:
+            "Every credential may call it, whatever its scopes. The credential of a person is the membership in the organization.",
         }),
       ),
   )

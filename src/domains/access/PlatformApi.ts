@@ -67,7 +67,12 @@ export class OrganizationTokensApi extends HttpApiGroup.make("organizationTokens
       error: [OrganizationNotFound, AccessTokenNotFound],
     })
       .annotate(RequiredScope, "write:tokens")
-      .annotateMerge(OpenApi.annotations({ summary: "Revoke a minted token" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Revoke a minted token",
+          description: "The token is rejected from its next request on. Revoking a revoked token changes nothing.",
+        }),
+      ),
   )
   .annotateMerge(
     OpenApi.annotations({
@@ -129,6 +134,7 @@ export class PlatformMeApi extends HttpApiGroup.make("platformMe")
         OpenApi.annotations({
           identifier: "getPlatformMe",
           summary: "Read the caller's identity, credential and scopes",
+          description: "Every platform credential may call it, whatever its scopes.",
         }),
       ),
   )

@@ -1,7 +1,7 @@
 /** Rules for credentials. Pure. */
 import { platformIdentity } from "../../kernel/contract/Caller.ts"
 import type { Caller } from "../../kernel/contract/Caller.ts"
-import { isBefore } from "../../kernel/values/Timestamp.ts"
+import { isBefore, LAST_INSTANT_MS, nearestWritable } from "../../kernel/values/Timestamp.ts"
 import type { CredentialKind, RotatableToken, StoredCredential } from "./Model.ts"
 import { prefixes } from "./Model.ts"
 
@@ -45,17 +45,14 @@ export const whyNotRotatable = (token: RotatableToken, at: Date): string | undef
   return undefined
 }
 
-// The last instant that a response can represent.
-const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
-
 /** When a rotated token ends: after the grace period, but never later than its own expiry. */
 export const expiryAfterGrace = (expiresAt: Date | null, at: Date, graceSeconds: number): Date => {
   const end = at.getTime() + graceSeconds * 1000
-  return new Date(Math.min(end, expiresAt?.getTime() ?? LAST_INSTANT))
+  return new Date(Math.min(end, expiresAt?.getTime() ?? LAST_INSTANT_MS))
 }
 
 /** When the successor of a token ends: it gets the lifetime that the token was issued with, starting now. */
 export const successorExpiry = (token: RotatableToken, at: Date): Date | null =>
   token.expiresAt === null
     ? null
-    : new Date(Math.min(at.getTime() + (token.expiresAt.getTime() - token.createdAt.getTime()), LAST_INSTANT))
+    : nearestWritable(at.getTime() + (token.expiresAt.getTime() - token.createdAt.getTime()))

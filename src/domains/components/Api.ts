@@ -43,7 +43,12 @@ export class ComponentsApi extends HttpApiGroup.make("components")
       error: ComponentNotFound,
     })
       .annotate(RequiredScope, "read:components")
-      .annotateMerge(OpenApi.annotations({ summary: "Read a component" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Read a component",
+          description: "Returns one version of a component. To see which components a release has, read the release.",
+        }),
+      ),
     HttpApiEndpoint.delete("delete", "/components/:componentSlug", {
       params: component,
       query: dryRunQuery,

@@ -100,6 +100,7 @@ export class ConnectorsApi extends HttpApiGroup.make("connectors")
         OpenApi.annotations({
           identifier: "getConnectorSettingsSchema",
           summary: "Read a connector's settings schema",
+          description: "Returns the JSON Schema that the merged settings of the connector must fit.",
         }),
       ),
     HttpApiEndpoint.get("getSettings", "/connectors/:connectorName/settings", {

@@ -58,7 +58,12 @@ export class CustomersApi extends HttpApiGroup.make("customers")
       error: CustomerNotFound,
     })
       .annotate(RequiredScope, "read:customers")
-      .annotateMerge(OpenApi.annotations({ summary: "Read a customer" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Read a customer",
+          description: "Returns the customer with its integration records by connector.",
+        }),
+      ),
     HttpApiEndpoint.patch("update", "/customers/:customerSlug", {
       params: customer,
       payload: rewritable(Customer, UpdateCustomer),

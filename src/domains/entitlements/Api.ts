@@ -57,7 +57,13 @@ export class EntitlementsApi extends HttpApiGroup.make("entitlements")
       error: EntitlementNotFound,
     })
       .annotate(RequiredScope, "read:entitlements")
-      .annotateMerge(OpenApi.annotations({ summary: "Read an entitlement" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Read an entitlement",
+          description:
+            "Returns what can be granted, not who has it: list licenses with the filter `entitlement` to see which grant it.",
+        }),
+      ),
     HttpApiEndpoint.put("update", "/entitlements/:entitlementSlug", {
       params: entitlement,
       payload: rewritable(Entitlement, UpdateEntitlement),

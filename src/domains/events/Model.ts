@@ -67,10 +67,10 @@ export const filterQuery = {
     description: "Only events of the actor with this id, as `actor.id` of an event",
   }),
   since: Schema.optionalKey(TimestampInput).annotate({
-    description: "Only events with this `timestamp` or a later one: ISO 8601 with an offset",
+    description: "Only events with this `timestamp` or a later one: RFC 3339 date-time with `Z` or an offset",
   }),
   until: Schema.optionalKey(TimestampInput).annotate({
-    description: "Only events with an earlier `timestamp`: ISO 8601 with an offset",
+    description: "Only events with an earlier `timestamp`: RFC 3339 date-time with `Z` or an offset",
   }),
 }
 

@@ -64,7 +64,13 @@ export class FeatureFlagsApi extends HttpApiGroup.make("featureFlags")
       error: FeatureFlagNotFound,
     })
       .annotate(RequiredScope, "read:feature_flags")
-      .annotateMerge(OpenApi.annotations({ summary: "Read a feature flag" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Read a feature flag",
+          description:
+            "Returns the definition of the flag with its variants and targetings. To get its value for a context, evaluate it.",
+        }),
+      ),
     HttpApiEndpoint.put("update", "/feature-flags/:key", {
       params: flag,
       payload: rewritable(FeatureFlag, UpdateFeatureFlag),
@@ -86,7 +92,12 @@ export class FeatureFlagsApi extends HttpApiGroup.make("featureFlags")
       error: FeatureFlagNotFound,
     })
       .annotate(RequiredScope, "write:feature_flags")
-      .annotateMerge(OpenApi.annotations({ summary: "Delete a feature flag" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Delete a feature flag",
+          description: "Evaluations no longer find the flag, so clients use the default in their code.",
+        }),
+      ),
     HttpApiEndpoint.get("manifest", "/openfeature/v0/manifest", {
       headers: {
         "if-none-match": Schema.optionalKey(Schema.String).annotate({ description: "`ETag` of the cached manifest" }),

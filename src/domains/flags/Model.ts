@@ -63,12 +63,19 @@ export const Variant = Schema.Struct({
 }).annotate(component("FeatureFlagVariant", { name: "on", value: true }))
 export type Variant = typeof Variant.Type
 
+// The operator decides which values fit. This only describes them, which `Unknown` cannot.
+const AnyScalar = Schema.Any.check(
+  Schema.makeFilter(() => true, {
+    toJsonSchema: () => ({ anyOf: [{ type: "string" }, { type: "number" }, { type: "boolean" }] }),
+  }),
+) as unknown as Schema.Codec<unknown>
+
 export const Condition = Schema.Struct({
   attribute: Text(1, 255).annotate({
     description: "Property of the evaluation context, such as `targetingKey`; dots address nested objects",
   }),
   operator: Schema.Literals(operators).annotate(component("FeatureFlagOperator", "EQUALS")),
-  values: Schema.Array(Schema.Unknown)
+  values: Schema.Array(AnyScalar)
     .check(Schema.isMaxLength(MAX_VALUES))
     .annotate({
       description:

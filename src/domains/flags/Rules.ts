@@ -1,8 +1,9 @@
 /** Validation and updates of feature flags, and their manifest entries. Pure. */
-import { Option, Predicate, Result, Schema, SemVer } from "effect"
+import { Option, Predicate, Schema } from "effect"
 import type { ValidationError } from "../../kernel/contract/Problem.ts"
 import { FreeObject, Text } from "../../kernel/values/Text.ts"
-import { TimestampInput } from "../../kernel/values/Timestamp.ts"
+import { INSTANT_FORM, parseInstant } from "../../kernel/values/Timestamp.ts"
+import { parseVersion } from "./Versions.ts"
 import { ENTITLEMENT_PREFIX, FALLBACK_PROPERTY } from "./Model.ts"
 import type { Condition, FeatureFlag, FlagType, ManifestFlag, Operator, Targeting, UpdateFeatureFlag } from "./Model.ts"
 
@@ -44,7 +45,6 @@ const MAX_TEXT_LENGTH = 16_384
 
 const isText = Schema.is(Text(0, MAX_TEXT_LENGTH))
 const isFreeObject = Schema.is(FreeObject)
-const decodeInstant = Schema.decodeUnknownOption(TimestampInput)
 
 const valueTests: Record<FlagType, readonly [fits: (value: unknown) => boolean, expected: string]> = {
   boolean: [Predicate.isBoolean, "must be true or false"],
@@ -57,18 +57,9 @@ const valueTests: Record<FlagType, readonly [fits: (value: unknown) => boolean, 
   ],
 }
 
-/** Parses an ISO 8601 date-time with an offset. */
-export const parseInstant = (value: unknown): Option.Option<Date> =>
-  Predicate.isString(value) ? decodeInstant(value) : Option.none()
-
-// No released version is longer, and parsing takes time for each character.
-const MAX_VERSION_LENGTH = 256
-
-/** Parses a semantic version of at most 256 characters. */
-export const parseVersion = (value: unknown): Option.Option<SemVer.SemVer> =>
-  Predicate.isString(value) && value.length <= MAX_VERSION_LENGTH
-    ? Result.getSuccess(SemVer.parse(value))
-    : Option.none()
+/** The instant of a text of a condition or a context. */
+export const instantOf = (value: unknown): Option.Option<Date> =>
+  Predicate.isString(value) ? Option.fromNullishOr(parseInstant(value)) : Option.none()
 
 const isScalar = (value: unknown): boolean =>
   isText(value) || Predicate.isBoolean(value) || (Predicate.isNumber(value) && Number.isFinite(value))
@@ -86,10 +77,7 @@ const scalar = shape(isScalar, "must be a string, a number or a boolean")
 const text = shape(isText, "must be a string")
 const number = shape((value) => Number.isFinite(value), "must be a number")
 const version = shape((value) => Option.isSome(parseVersion(value)), "must be a semantic version, e.g. 1.4.0")
-const instant = shape(
-  (value) => Option.isSome(parseInstant(value)),
-  "must be an ISO 8601 date-time with an offset, e.g. 2026-01-31T09:00:00Z",
-)
+const instant = shape((value) => Option.isSome(instantOf(value)), `must be ${INSTANT_FORM}`)
 const oneOrMore = (single: Shape): Shape => ({ ...single, max: 100 })
 
 const shapes: Record<Operator, Shape> = {

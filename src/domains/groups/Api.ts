@@ -30,14 +30,24 @@ export class EntitlementGroupsApi extends HttpApiGroup.make("entitlementGroups")
       .middleware(Idempotency)
       .annotate(RequiredScope, "write:entitlements")
       .annotateMerge(exampleBody({ name: "Team features" }))
-      .annotateMerge(OpenApi.annotations({ summary: "Create an entitlement group" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Create an entitlement group",
+          description: "Creates a group without entitlements. If `slug` is omitted, it is generated from the name.",
+        }),
+      ),
     HttpApiEndpoint.get("get", "/entitlement-groups/:entitlementGroupSlug", {
       params: group,
       success: EntitlementGroup,
       error: EntitlementGroupNotFound,
     })
       .annotate(RequiredScope, "read:entitlements")
-      .annotateMerge(OpenApi.annotations({ summary: "Read an entitlement group" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Read an entitlement group",
+          description: "Returns the group with the slugs of its entitlements, by display order.",
+        }),
+      ),
     HttpApiEndpoint.put("update", "/entitlement-groups/:entitlementGroupSlug", {
       params: group,
       payload: rewritable(EntitlementGroup, UpdateEntitlementGroup),

@@ -85,7 +85,13 @@ export class InstancesApi extends HttpApiGroup.make("instances")
     })
       .annotate(RequiredScope, "read:instances")
       .annotate(OpenToLicenseKeys, "by-path")
-      .annotateMerge(OpenApi.annotations({ summary: "Read an instance" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Read an instance",
+          description:
+            "Returns the instance with its license version and its integration records. To see what it may use now, check it.",
+        }),
+      ),
     HttpApiEndpoint.patch("update", "/instances/:instanceSlug", {
       params: instance,
       payload: rewritable(Instance, UpdateInstance),

@@ -17,6 +17,11 @@ export class CreateInstanceLicenseArchived extends Problem<CreateInstanceLicense
   "The license version is archived",
 ) {}
 
+/** The detail of both problems of an archived license version. */
+export const licenseArchived = (slug: string) => ({
+  detail: `The license version "${slug}" is archived. Assign another version or unarchive it first.`,
+})
+
 export class UpdateInstanceLicenseArchived extends Problem<UpdateInstanceLicenseArchived>()(
   "UpdateInstance.LicenseArchived",
   409,

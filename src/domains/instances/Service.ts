@@ -18,6 +18,7 @@ import {
   CreateInstanceLicenseArchived,
   CreateInstanceSlugTaken,
   InstanceNotFound,
+  licenseArchived,
   UpdateInstanceLicenseArchived,
 } from "./Errors.ts"
 import { UpdateInstance } from "./Model.ts"
@@ -25,14 +26,11 @@ import type { CreateInstance, Instance, InstanceChoice, InstanceFilters } from "
 import { keyOwner } from "./keys/Rules.ts"
 import { InstancesRepo } from "./Repo.ts"
 import { InstanceDeletions } from "./Deletions.ts"
+import { graceEndCheck } from "./GraceEnds.ts"
 import { changeErrors, creationErrors, customerReference, licenseReference, withoutCurrentNames } from "./Rules.ts"
 import type { Reference } from "./Rules.ts"
 
 const notFound = (slug: string) => new InstanceNotFound({ detail: noSuch("instance", slug) })
-
-const archived = (slug: string) => ({
-  detail: `The license version "${slug}" is archived. Assign another version or unarchive it first.`,
-})
 
 const unknownName = (kind: string, { property, value }: Reference) =>
   invalid(`body.${property}`, `must be the ${property.endsWith("Id") ? "id" : "slug"} of an existing ${kind}`, value)
@@ -50,6 +48,7 @@ const make = Effect.gen(function* () {
   const events = yield* Events
   const cursors = yield* Cursors
   const transactions = yield* Transactions
+  const requireGraceEnd = graceEndCheck(licenses.lock)
 
   /** The named customer, `null` if none is named. It cannot be deleted before the transaction ends. */
   const customerOf = Effect.fnUntraced(function* (organizationId: string, naming: Reference | undefined) {
@@ -78,7 +77,7 @@ const make = Effect.gen(function* () {
     const license = yield* licenses.lock(organizationId, named.value.id)
     if (Option.isNone(license)) return yield* unknownName(kind, naming)
     if (license.value.lifecycleState === "ARCHIVED") {
-      return yield* Effect.fail(options.whenArchived(archived(license.value.slug)))
+      return yield* Effect.fail(options.whenArchived(licenseArchived(license.value.slug)))
     }
     return chosen
   })
@@ -125,6 +124,7 @@ const make = Effect.gen(function* () {
           createdBy: caller.actor,
           updatedBy: caller.actor,
         }
+        yield* requireGraceEnd(organizationId, instance, null, input)
         const slug = yield* insertWithFreeSlug({
           explicit: input.slug,
           suggested: slugify(input.name, "instance"),
@@ -218,6 +218,7 @@ const make = Effect.gen(function* () {
           graceDays: input.graceDays === undefined ? current.graceDays : input.graceDays,
           metadata,
         }
+        yield* requireGraceEnd(organizationId, updated, current, input)
         return updated
       }),
     )

@@ -53,7 +53,13 @@ export class CustomerIntegrationsApi extends HttpApiGroup.make("customerIntegrat
       error: [CustomerNotFound, IntegrationRecordNotFound],
     })
       .annotate(RequiredScope, "read:customers")
-      .annotateMerge(OpenApi.annotations({ summary: "Read an integration record of a customer" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Read an integration record of a customer",
+          description:
+            "Returns the external id of the customer in the connected system, and when it was last synchronized.",
+        }),
+      ),
     HttpApiEndpoint.post("create", "/customers/:customerSlug/integrations/:integrationName", {
       headers: idempotencyHeaders,
       params: customerRecord,
@@ -123,7 +129,13 @@ export class InstanceIntegrationsApi extends HttpApiGroup.make("instanceIntegrat
       error: [InstanceNotFound, IntegrationRecordNotFound],
     })
       .annotate(RequiredScope, "read:instances")
-      .annotateMerge(OpenApi.annotations({ summary: "Read an integration record of an instance" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Read an integration record of an instance",
+          description:
+            "Returns the external id of the instance in the connected system, and when it was last synchronized.",
+        }),
+      ),
     HttpApiEndpoint.post("create", "/instances/:instanceSlug/integrations/:integrationName", {
       headers: idempotencyHeaders,
       params: instanceRecord,

@@ -64,7 +64,13 @@ export class LicensesApi extends HttpApiGroup.make("licenses")
       error: LicenseNotFound,
     })
       .annotate(RequiredScope, "read:licenses")
-      .annotateMerge(OpenApi.annotations({ summary: "Read a license version" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Read a license version",
+          description:
+            "Returns one version in any lifecycle state. To get the version that a family resolves to now, read the family.",
+        }),
+      ),
     HttpApiEndpoint.put("update", "/licenses/:licenseSlug", {
       params: license,
       payload: rewritable(License, UpdateLicense),
@@ -110,7 +116,13 @@ export class LicensesApi extends HttpApiGroup.make("licenses")
       .middleware(DryRuns)
       .annotate(RequiredScope, "write:licenses")
       .annotate(DryRunImpact, "license")
-      .annotateMerge(OpenApi.annotations({ summary: "Publish a draft license version" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Publish a draft license version",
+          description:
+            "The family can resolve to the version from now on. A version that is not a draft is rejected with 409.",
+        }),
+      ),
     HttpApiEndpoint.post("archive", "/licenses/:licenseSlug/archive", {
       headers: idempotencyHeaders,
       params: license,
@@ -140,7 +152,13 @@ export class LicensesApi extends HttpApiGroup.make("licenses")
       .middleware(DryRuns)
       .annotate(RequiredScope, "write:licenses")
       .annotate(DryRunImpact, "license")
-      .annotateMerge(OpenApi.annotations({ summary: "Unarchive a license version" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Unarchive a license version",
+          description:
+            "The version is published again: its family can resolve to it, and instances can be assigned to it. A version that is not archived is rejected with 409.",
+        }),
+      ),
   )
   .annotateMerge(
     OpenApi.annotations({

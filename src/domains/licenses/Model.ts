@@ -7,7 +7,7 @@ import { nameFilter } from "../../kernel/contract/Page.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Slug } from "../../kernel/values/Slug.ts"
 import { Description, FreeObject, Name, PathName } from "../../kernel/values/Text.ts"
-import { Timestamp } from "../../kernel/values/Timestamp.ts"
+import { DAY_MS, LAST_INSTANT_MS, Timestamp } from "../../kernel/values/Timestamp.ts"
 
 /** The commercial types of a license. */
 export const licenseTypes = ["COMMUNITY", "TRIAL", "DEVELOPMENT", "PAID"] as const
@@ -21,10 +21,15 @@ const LicenseType = Schema.Literals(licenseTypes).annotate(component("LicenseTyp
 
 export const LifecycleState = Schema.Literals(lifecycleStates).annotate(component("LifecycleState", "PUBLISHED"))
 
+export const MAX_GRACE_DAYS = 365
+
 /** For how many days after its end a license still grants access. A day has 24 hours. */
-export const GraceDays = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 365 })).annotate({
+export const GraceDays = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: MAX_GRACE_DAYS })).annotate({
   description: "For how many days of 24 hours instances keep their access after the end of the license",
 })
+
+/** The last end of a license for which so many days of grace end within the years that can be written. */
+export const lastEndBefore = (graceDays: number): Date => new Date(LAST_INSTANT_MS - graceDays * DAY_MS)
 
 export const License = Schema.Struct({
   id: Uuid,

@@ -11,6 +11,12 @@ import type { License, LicenseFamily, LicenseFilters } from "./Model.ts"
 /** A family without its current version. */
 export type FamilyRow = Omit<LicenseFamily, "currentVersion">
 
+/** Instances of a license that end after an instant. */
+interface LateEnd {
+  readonly licenseId: string
+  readonly after: Date
+}
+
 interface NewFamily {
   readonly id: string
   readonly slug: string
@@ -163,6 +169,12 @@ const make = Effect.gen(function* () {
       returnedRow(
         sql`SELECT 1 FROM instances WHERE organization_id = ${organizationId} AND license_id = ${id} LIMIT 1`,
       ),
+
+    /** Whether an instance without days of grace of its own ends after an instant. The index of end dates serves it. */
+    hasInstanceThatEndsAfter: (organizationId: string, { after, licenseId }: LateEnd) =>
+      returnedRow(sql`
+        SELECT 1 FROM instances WHERE organization_id = ${organizationId} AND license_id = ${licenseId}
+          AND grace_days IS NULL AND end_license_date > ${after} LIMIT 1`),
 
     delete: (organizationId: string, id: string) =>
       Effect.asVoid(Effect.orDie(sql`DELETE FROM licenses WHERE organization_id = ${organizationId} AND id = ${id}`)),

@@ -4,6 +4,9 @@ import type { EntitlementType } from "../entitlements/Model.ts"
 import { decimalOfAmount, isAmount, MAX_DIGITS, unlimited } from "../../kernel/values/Decimal.ts"
 import type { GrantValue, License } from "./Model.ts"
 
+export const PASSES_LAST_YEAR =
+  "must end within the year 9999 for each instance of the license; an end date of null never ends"
+
 type Candidate = Pick<License, "version" | "isDefault" | "lifecycleState">
 
 /**

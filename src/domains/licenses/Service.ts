@@ -18,11 +18,11 @@ import {
   LicenseNotFound,
   UpdateLicenseDefaultMustBePublished,
 } from "./Errors.ts"
-import { UpdateLicense } from "./Model.ts"
+import { lastEndBefore, UpdateLicense } from "./Model.ts"
 import type { CreateLicense, License, LicenseFilters } from "./Model.ts"
 import { LicensesRepo } from "./Repo.ts"
 import type { FamilyRow } from "./Repo.ts"
-import { slugOfVersion } from "./Rules.ts"
+import { PASSES_LAST_YEAR, slugOfVersion } from "./Rules.ts"
 
 /** Identifies a license by id, by slug, or by the family that resolves to it. */
 export interface LicenseChoice {
@@ -171,6 +171,13 @@ const make = Effect.gen(function* () {
     )
   })
 
+  /** Rejects days of grace that pass the year 9999 for an instance of a locked license. */
+  const requireWritableGrace = Effect.fnUntraced(function* (organizationId: string, { graceDays, id }: License) {
+    if (yield* repo.hasInstanceThatEndsAfter(organizationId, { licenseId: id, after: lastEndBefore(graceDays) })) {
+      yield* invalid("body.graceDays", PASSES_LAST_YEAR, graceDays)
+    }
+  })
+
   const update = Effect.fn("Licenses.update")(function* (slug: string, input: UpdateLicense) {
     const caller = yield* Caller
     yield* transactions.run(
@@ -195,6 +202,7 @@ const make = Effect.gen(function* () {
         if (updated.isDefault && updated.lifecycleState !== "PUBLISHED") {
           return yield* new UpdateLicenseDefaultMustBePublished(onlyPublished)
         }
+        if (updated.graceDays > current.graceDays) yield* requireWritableGrace(caller.organizationId, updated)
         if (updated.isDefault && !current.isDefault) yield* clearDefault(caller, current.familyId, updated.updatedAt)
         yield* repo.update(caller.organizationId, updated)
         yield* events.emitChange(caller, "LICENSE_UPDATED", current, updated)

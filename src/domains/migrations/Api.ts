@@ -58,7 +58,13 @@ export class LicenseMigrationsApi extends HttpApiGroup.make("licenseMigrations")
       error: LicenseMigrationNotFound,
     })
       .annotate(RequiredScope, "read:licenses")
-      .annotateMerge(OpenApi.annotations({ summary: "Read a license migration" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Read a license migration",
+          description:
+            "Returns its state and how many instances were moved so far. List its items to see what became of each instance.",
+        }),
+      ),
     HttpApiEndpoint.get("items", "/license-migrations/:migrationId/items", {
       params: migration,
       query: pageQuery,

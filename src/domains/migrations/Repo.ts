@@ -7,7 +7,7 @@ import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { isRemoved } from "../../kernel/database/RemovedOrganizations.ts"
 import { rowByKey } from "../../kernel/database/RowsByKey.ts"
-import { column, executed, hasCitus, record, records } from "../../kernel/database/Statements.ts"
+import { column, executed, hasCitus, record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { LicenseMigration, LicenseMigrationItem } from "./Model.ts"
 
 /** A migration as it is stored. */
@@ -160,6 +160,14 @@ const make = Effect.gen(function* () {
             LIMIT ${limit}) AS counted`),
         (row) => Option.getOrThrow(row).count,
       ),
+
+    /** Whether one of the instances, without days of grace of its own, ends after an instant. */
+    hasLateEnd: ({ customerId, fromLicenseId, instanceSlugs, organizationId }: MigrationRow, after: Date) =>
+      returnedRow(sql`
+        SELECT 1 FROM instances i
+        WHERE i.organization_id = ${organizationId} AND i.license_id = ${fromLicenseId} ${ofCustomer(customerId)}
+          AND i.grace_days IS NULL AND i.end_license_date > ${after}
+          ${instanceSlugs === null ? sql.literal("") : sql`AND i.slug = ANY(${instanceSlugs}::text[])`} LIMIT 1`),
 
     insertItems: ({ id, organizationId }: MigrationRow, items: ReadonlyArray<ItemRow>) =>
       executed(sql`

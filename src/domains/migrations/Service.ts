@@ -9,6 +9,8 @@ import { newId } from "../../kernel/values/Identifiers.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Customers } from "../customers/Service.ts"
 import { LicenseNotFound } from "../licenses/Errors.ts"
+import { lastEndBefore } from "../licenses/Model.ts"
+import type { License } from "../licenses/Model.ts"
 import { Licenses } from "../licenses/Service.ts"
 import {
   CancelMigrationNotScheduled,
@@ -24,6 +26,9 @@ import type { MigrationRow } from "./Repo.ts"
 import { isTooLate, namingErrors, namingProperty } from "./Rules.ts"
 
 const MAX_TOTAL = 2_000_000_000
+
+const PASSES_LAST_YEAR =
+  "must be a license version whose days of grace end within the year 9999 for each instance that is moved"
 
 const make = Effect.gen(function* () {
   const repo = yield* MigrationsRepo
@@ -61,6 +66,15 @@ const make = Effect.gen(function* () {
       : yield* invalid("body.customer", "must be the slug of an existing customer", slug)
   })
 
+  /** Rejects a license version whose days of grace pass the year 9999 for an instance that would be moved. */
+  const requireGraceEnds = Effect.fnUntraced(function* (
+    row: MigrationRow,
+    { from, property, to }: { readonly from: License; readonly to: License; readonly property: string },
+  ) {
+    if (to.graceDays <= from.graceDays || !(yield* repo.hasLateEnd(row, lastEndBefore(to.graceDays)))) return
+    yield* invalid(`body.${property}`, PASSES_LAST_YEAR, to.slug)
+  })
+
   /** The migration that a request asks for, not stored yet. */
   const plan = Effect.fnUntraced(function* (licenseSlug: string, input: MigrateLicense) {
     const { actor, organizationId } = yield* Caller
@@ -91,6 +105,7 @@ const make = Effect.gen(function* () {
       revertedBy: null,
     }
     const total = row.instanceSlugs?.length ?? (yield* repo.count(row, MAX_TOTAL))
+    yield* requireGraceEnds(row, { from: from.value, to, property: namingProperty(input) })
     return { ...row, counts: { ...row.counts, total } }
   })
 

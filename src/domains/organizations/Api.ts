@@ -42,7 +42,13 @@ export class OrganizationsApi extends HttpApiGroup.make("organizations")
       error: OrganizationNotFound,
     })
       .annotate(RequiredScope, "read:organizations")
-      .annotateMerge(OpenApi.annotations({ summary: "Read an organization" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Read an organization",
+          description:
+            "A removed organization is 404 from the moment of its removal, also while its rows are being deleted.",
+        }),
+      ),
     HttpApiEndpoint.patch("update", "/platform/organizations/:orgId", {
       params: organization,
       payload: rewritable(Organization, UpdateOrganization),

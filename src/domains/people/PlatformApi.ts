@@ -58,7 +58,12 @@ export class UsersApi extends HttpApiGroup.make("users")
       error: UserNotFound,
     })
       .annotate(RequiredScope, "read:users")
-      .annotateMerge(OpenApi.annotations({ summary: "Read a user" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Read a user",
+          description: "Returns the user with the issuer and subject that the person signs in with, if they are set.",
+        }),
+      ),
     HttpApiEndpoint.delete("remove", "/platform/users/:userId", {
       params: { userId: Uuid },
       success: HttpApiSchema.NoContent,

@@ -4,6 +4,7 @@ import type { Role } from "../../kernel/contract/Caller.ts"
 import type { Claims } from "../../kernel/ports/IdentityProvider.ts"
 import { covers, OrganizationScope } from "../../kernel/contract/Scope.ts"
 import { Name } from "../../kernel/values/Text.ts"
+import { nearestWritable } from "../../kernel/values/Timestamp.ts"
 import { Email, Identity } from "./Model.ts"
 
 const scopesByRole: Readonly<Record<Role, ReadonlyArray<string>>> = {
@@ -67,11 +68,8 @@ export const scopesFor = (role: Role, claims: Claims): ReadonlyArray<string> =>
     onSome: (to) => intersectScopes(scopesOf(role), to),
   })
 
-// The last instant that a response can represent.
-const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
-
 /** When the token with these claims ends. Its verification required `exp`. */
-export const endOf = (claims: Claims): Date => new Date(Math.min(Number(claims.all["exp"]) * 1000, LAST_INSTANT))
+export const endOf = (claims: Claims): Date => nearestWritable(Number(claims.all["exp"]) * 1000)
 
 const isIdentity = Schema.is(Identity)
 const isName = Schema.is(Name)

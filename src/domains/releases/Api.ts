@@ -49,7 +49,12 @@ export class ReleasesApi extends HttpApiGroup.make("releases")
       error: ReleaseNotFound,
     })
       .annotate(RequiredScope, "read:releases")
-      .annotateMerge(OpenApi.annotations({ summary: "Read a release" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Read a release",
+          description: "Returns the release with its components in their order.",
+        }),
+      ),
     HttpApiEndpoint.delete("delete", "/releases/:releaseSlug", {
       params: release,
       query: dryRunQuery,

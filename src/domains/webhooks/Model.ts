@@ -11,6 +11,7 @@ import type { EventName } from "../../kernel/contract/Event.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { Description, Text } from "../../kernel/values/Text.ts"
 import { Timestamp, TimestampInput } from "../../kernel/values/Timestamp.ts"
+import { WholeNumberText } from "../../kernel/values/WholeNumbers.ts"
 
 /** Identifies an endpoint. */
 export interface EndpointKey {
@@ -171,10 +172,7 @@ export type WebhookAttempt = typeof WebhookAttempt.Type
 
 const isUuid = Schema.is(Uuid)
 
-const StatusCode = Schema.FiniteFromString.check(
-  Schema.isInt(),
-  Schema.isBetween({ minimum: 100, maximum: 599 }, { expected: "a status code, 100 to 599" }),
-).annotate({ description: "Only attempts that were answered with this status" })
+const StatusCode = WholeNumberText(100, 599, "Only attempts that were answered with this status")
 
 /** Filters of the history. `event` is the name of events, or the id of one event. */
 export const historyFilters = {

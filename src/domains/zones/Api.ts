@@ -51,7 +51,13 @@ export class DeploymentZonesApi extends HttpApiGroup.make("deploymentZones")
       error: DeploymentZoneNotFound,
     })
       .annotate(RequiredScope, "read:deployment_zones")
-      .annotateMerge(OpenApi.annotations({ summary: "Read a deployment zone" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Read a deployment zone",
+          description:
+            "Returns the zone with the id of the release that it runs, `null` if it runs none. Earlier releases are in its deployment history.",
+        }),
+      ),
     HttpApiEndpoint.put("update", "/deployment-zones/:deploymentZoneSlug", {
       params: zone,
       payload: rewritable(DeploymentZone, UpdateDeploymentZone),

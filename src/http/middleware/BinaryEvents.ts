@@ -9,6 +9,7 @@ import { isUtf8 } from "node:buffer"
 import { BinaryEvents } from "../../kernel/contract/Endpoint.ts"
 import { failWithErrors, MalformedBody } from "../../kernel/contract/Problem.ts"
 import type { ValidationError } from "../../kernel/contract/Problem.ts"
+import { isJsonType } from "../../kernel/values/MediaTypes.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
 
@@ -46,8 +47,6 @@ const readAttributes = Effect.fnUntraced(function* (headers: Request["headers"])
   return attributes
 })
 
-const isJson = (contentType: string): boolean => /^[^/]+\/(json|[^/]+\+json)$/.test(contentType)
-
 const malformed = (message: string) =>
   new MalformedBody({ detail: `The body ${message}.`, errors: [{ location: "body", message }] })
 
@@ -56,7 +55,7 @@ const readData = Effect.fnUntraced(function* (request: Request) {
   const bytes = Buffer.from(yield* Effect.orDie(request.arrayBuffer))
   if (bytes.length === 0) return ""
   const sent = request.headers["content-type"] ?? "application/json"
-  if (!isJson(sent.split(";", 1)[0]?.trim().toLowerCase() ?? "")) {
+  if (!isJsonType(sent)) {
     return `,"datacontenttype":${JSON.stringify(sent)},"data_base64":"${bytes.toString("base64")}"`
   }
   if (!isUtf8(bytes)) return yield* malformed("is not UTF-8")

@@ -18,6 +18,7 @@ import { MAX_VALUES, receiveBody } from "../body/ReceivedBody.ts"
 import { fairShares, weightOf } from "../FairShares.ts"
 import { queryErrors } from "./QueryRules.ts"
 import { validationErrors } from "../../kernel/contract/DecodingErrors.ts"
+import { hasNumbers, numberErrors } from "../body/ExactNumbers.ts"
 import { excerptErrors } from "../body/ValidationErrors.ts"
 
 const failed = (errors: ReadonlyArray<ValidationError>) =>
@@ -137,6 +138,15 @@ const unsupportedEncoding = HttpServerResponse.text(
 // Decoding would silently replace invalid bytes with U+FFFD and store a different text than the caller sent.
 const requireUtf8 = (bytes: Uint8Array) => (isUtf8(bytes) ? Effect.void : Effect.fail(malformed("is not UTF-8")))
 
+// Serves from memory: call it after the body was received.
+const requireExactNumbers = (endpoint: HttpApiEndpoint.Top, request: HttpServerRequest.HttpServerRequest) =>
+  hasNumbers(endpoint)
+    ? Effect.flatMap(Effect.orDie(request.text), (text) => {
+        const errors = numberErrors(endpoint, text)
+        return errors.length === 0 ? Effect.void : Effect.fail(failed(withoutValues(endpoint, errors)))
+      })
+    : Effect.void
+
 /**
  * Middleware of every API. Requires declared query members and uncompressed UTF-8 bodies, reports decoding errors by
  * location, and shares the process fairly between organizations.
@@ -163,7 +173,10 @@ export const layer = Layer.effect(
         return Effect.flatMap(receiveBody(request), (received) =>
           fairly(
             "bytes" in received
-              ? Effect.andThen(requireUtf8(received.bytes), handled)
+              ? requireUtf8(received.bytes).pipe(
+                  Effect.andThen(requireExactNumbers(options.endpoint, request)),
+                  Effect.andThen(handled),
+                )
               : Effect.fail(tooManyValues(options.endpoint, contentTypeOf(request), received.beginning)),
           ),
         )

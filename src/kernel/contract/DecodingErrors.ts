@@ -62,7 +62,7 @@ const issuesOf = SchemaIssue.makeFormatterStandardSchemaV1({
 
 type Path = ReadonlyArray<PropertyKey>
 
-/** An issue, and where it is. */
+/** What is wrong, and where it is. */
 export interface Located {
   readonly path: Path
   readonly message: string

@@ -1,10 +1,11 @@
 /** Pages of lists: `{ items, hasMore, nextCursor }` with opaque cursors (contract, section 2). */
-import { Context, Schema, SchemaTransformation } from "effect"
+import { Context, Schema } from "effect"
 import type { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { component, componentOf } from "./Component.ts"
 import type { InvalidCursor } from "./Problem.ts"
 import { Text } from "../values/Text.ts"
+import { WholeNumberText } from "../values/WholeNumbers.ts"
 import { toJson } from "./JsonResponse.ts"
 
 /** The default number of items per page. */
@@ -15,15 +16,7 @@ export const MAX_LIMIT = 200
 
 const LIMIT_DESCRIPTION = `Items per page, 1 to ${MAX_LIMIT} (default ${DEFAULT_LIMIT})`
 
-// Only digits: other JavaScript number formats (`1e2`, `0x10`, ` 5`) are rejected.
-const Limit = Schema.String.check(Schema.isPattern(/^\d{1,10}$/, { expected: `a whole number from 1 to ${MAX_LIMIT}` }))
-  .annotate({ description: LIMIT_DESCRIPTION })
-  .pipe(
-    Schema.decodeTo(
-      Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MAX_LIMIT })),
-      SchemaTransformation.numberFromString,
-    ),
-  )
+const Limit = WholeNumberText(1, MAX_LIMIT, LIMIT_DESCRIPTION)
 
 /** The query parameters of every list. Lists with filters add them to these. */
 export const pageQuery = {
@@ -35,7 +28,8 @@ export const pageQuery = {
 export const nameFilter = {
   q: Schema.optionalKey(
     Text(0, 255).annotate({
-      description: "Only records whose name or slug begins with this text; letter case does not matter",
+      description:
+        "Only records whose name or slug begins with this text; letter case and composed characters make no difference",
     }),
   ),
 }

@@ -29,7 +29,11 @@ export const isStorable = (value: BigDecimal.BigDecimal): boolean => {
   return length <= MAX_DIGITS && scale <= MAX_DIGITS && length - scale <= MAX_DIGITS
 }
 
-const NUMERIC = /^[+-]?\d{1,18}(?:\.\d{1,18})?(?:[eE][+-]?\d{1,2})?$/
+/** Whether the number is an integer. */
+export const isWhole = (value: BigDecimal.BigDecimal): boolean => BigDecimal.normalize(value).scale <= 0
+
+// More digits than an amount may have are read, so that the error can say so.
+const NUMERIC = /^[+-]?\d{1,64}(?:\.\d{1,64})?(?:[eE][+-]?\d{1,3})?$/
 
 /** The decimal of a JSON number or a numeric text, with all digits that were sent; `undefined` if it is neither. */
 export const parseDecimal = (value: unknown): BigDecimal.BigDecimal | undefined => {
@@ -124,21 +128,48 @@ const shortened = (source: string): string => {
     : source.slice(0, end)
 }
 
-// Numbers with exponents, and numbers too large to be stored, remain JavaScript numbers.
+const EXPONENT = /^(-?[\d.]+)[eE]([+-]?\d+)$/
+
+// A JavaScript number has no greater exponent. Decimals with greater ones take long to compare.
+const MAX_EXPONENT = 400
+
+// A number that is not zero and has more digits than can be stored, however many these are.
+const TOO_SMALL = `1e-${MAX_EXPONENT}`
+
+const exactWithExponent = (value: number, mantissa: string, exponent: number): unknown => {
+  const digits = shortened(mantissa)
+  if (!/[1-9]/.test(digits)) return value
+  if (Math.abs(exponent) > MAX_EXPONENT || digits.length > MAX_PARSED_DIGITS + 1) return json.rawJSON(TOO_SMALL)
+  const decimal = BigDecimal.fromStringUnsafe(`${digits}e${exponent}`)
+  return BigDecimal.equals(decimal, BigDecimal.fromNumberUnsafe(value)) ? value : json.rawJSON(decimalText(decimal))
+}
+
+// Numbers too large to be stored remain JavaScript numbers.
 const exact = (value: number, source: string): unknown => {
-  if (/e/i.test(source)) return value
+  if (!Number.isFinite(value)) return value
+  const [, mantissa, exponent] = EXPONENT.exec(source) ?? []
+  if (mantissa !== undefined) return exactWithExponent(value, mantissa, Number(exponent))
+  if (source.length <= SAFE_DIGITS) return value
   const text = shortened(source)
   return String(value) === text || text.length > MAX_PARSED_DIGITS + 1 ? value : json.rawJSON(text)
 }
 
-// A text without such a run contains no number of more than 15 digits.
+// A text that matches none of them contains no number of more than 15 digits and none with an exponent. One expression for
+// both takes twice as long.
 const MANY_DIGITS = /[\d.]{16}/
+const LIKE_AN_EXPONENT = /\d[eE][+-]?\d/
+// What ids such as `0198-1e11` do not match.
+const ENDS_IN_EXPONENT = /\d[eE][+-]?\d+(?:[\s,\]}]|$)/
+
+/** Whether a JSON text may contain a number that a JavaScript number does not hold, or that cannot be stored. */
+export const mayLoseDigits = (text: string): boolean =>
+  MANY_DIGITS.test(text) || (LIKE_AN_EXPONENT.test(text) && ENDS_IN_EXPONENT.test(text))
 
 /** Parses JSON. Numbers keep all their digits. */
 export const parseJson = (text: string): unknown =>
-  MANY_DIGITS.test(text)
+  mayLoseDigits(text)
     ? json.parse(text, (_key, value, { source }) =>
-        typeof value === "number" && source !== undefined && source.length > SAFE_DIGITS ? exact(value, source) : value,
+        typeof value === "number" && source !== undefined ? exact(value, source) : value,
       )
     : JSON.parse(text)
 
@@ -163,7 +194,7 @@ export const withSentDigits = <A>(
 ): Effect.Effect<A, never, HttpServerRequest.HttpServerRequest> =>
   Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
     Effect.map(Effect.orDie(request.text), (text) => {
-      if (!MANY_DIGITS.test(text)) return payload
+      if (!mayLoseDigits(text)) return payload
       const sent = parseJson(text)
       return paths.reduce<unknown>((restored, path) => withDigits(restored, sent, path), payload) as A
     }),

@@ -13,19 +13,46 @@ export const Slug = Schema.String.check(
   Schema.isBetweenLength(2, MAX_LENGTH, { expected: `2 to ${MAX_LENGTH} characters` }),
 )
 
+// Latin letters that Unicode does not decompose into a letter and an accent.
+const LETTERS: Readonly<Record<string, string>> = {
+  ß: "ss",
+  æ: "ae",
+  œ: "oe",
+  ø: "o",
+  ł: "l",
+  đ: "d",
+  ð: "d",
+  þ: "th",
+  ħ: "h",
+  ı: "i",
+  ŋ: "n",
+  ŧ: "t",
+  ĸ: "k",
+  ə: "e",
+  ɨ: "i",
+  ƶ: "z",
+  ƒ: "f",
+}
+const LETTER = new RegExp(`[${Object.keys(LETTERS).join("")}]`, "g")
+
+// Files of JSON, YAML and CSV read these words as something else than a text.
+const LITERALS = new Set(["null", "true", "false"])
+
 /**
- * Derives a slug from a text: accents are removed, other characters become hyphens. A text without usable characters
- * (another script, emoji) gives the fallback.
+ * Derives a slug from a text: accents are removed, other letters without one in ASCII are written as people do who have no
+ * such key, other characters become hyphens. A text without usable characters (another script, emoji) gives the fallback.
  */
 export const slugify = (text: string, fallback: string): string => {
   const folded = text
     .normalize("NFKD")
     .replaceAll(/\p{Mark}/gu, "")
     .toLowerCase()
+    .replaceAll(LETTER, (letter) => LETTERS[letter] ?? "")
     .replaceAll(/[^a-z0-9]+/g, "-")
     .slice(0, MAX_LENGTH - SUFFIX_LENGTH - 1)
     .replaceAll(/^-+|-+$/g, "")
-  return folded.length >= 2 ? folded : folded.length === 1 ? `${fallback}-${folded}` : fallback
+  if (folded === "") return fallback
+  return folded.length === 1 || LITERALS.has(folded) ? `${fallback}-${folded}` : folded
 }
 
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"

@@ -1,30 +1,80 @@
 /**
- * Instants: returned in UTC with milliseconds, accepted as any ISO 8601 date-time with an offset (contract, section 2).
+ * Instants: returned in UTC with milliseconds, accepted as RFC 3339 has them, in the years 1 to 9999. What the service
+ * computes from them has a year of four digits too, because readers parse nothing else.
  */
-import { Clock, Effect, Option, Schema, SchemaGetter, SchemaIssue } from "effect"
+import { Clock, Effect, Schema, SchemaGetter, SchemaIssue } from "effect"
 
 export const HOUR_MS = 3_600_000
 /** A day of 24 hours. */
 export const DAY_MS = 24 * HOUR_MS
 
-const ISO_8601 = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/
+const MINUTE_MS = 60_000
 
-// JavaScript reads 30 February as 1 March. A license must not end on the wrong day.
-const isCalendarDay = (year: number, month: number, day: number): boolean => {
-  const date = new Date(Date.UTC(2000, month - 1, day))
-  date.setUTCFullYear(year, month - 1, day)
-  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day
+/** The milliseconds of the first and the last instant that can be written: `0001-01-01` and `9999-12-31T23:59:59.999Z`. */
+export const FIRST_INSTANT_MS = -62_135_596_800_000
+export const LAST_INSTANT_MS = 253_402_300_799_999
+
+/** Whether an instant, in milliseconds since 1970, has a year of 1 to 9999. */
+export const isWritable = (millis: number): boolean => millis >= FIRST_INSTANT_MS && millis <= LAST_INSTANT_MS
+
+/** The instant, or the first or last one that can be written. */
+export const nearestWritable = (millis: number): Date =>
+  new Date(Math.min(Math.max(millis, FIRST_INSTANT_MS), LAST_INSTANT_MS))
+
+const RFC_3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/
+
+/** The form of instants in requests, for messages. */
+export const INSTANT_FORM =
+  "an RFC 3339 date-time in the years 1 to 9999, e.g. 2026-01-31T09:00:00Z or 2026-01-31T10:00:00+01:00"
+
+const DAYS_OF_MONTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+
+const daysOfMonth = (year: number, month: number): number =>
+  month === 2 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : (DAYS_OF_MONTHS[month - 1] ?? 0)
+
+// The calendar repeats after 400 years. `Date.UTC` takes the years 0 to 99 for 1900 to 1999.
+const CYCLE_YEARS = 400
+const CYCLE_MS = 146_097 * DAY_MS
+
+/** The first instant of a month, counted from 1, in any year. Months before 1 and after 12 are those of other years. */
+export const monthStartMs = (year: number, month: number): number =>
+  Date.UTC(year + CYCLE_YEARS, month - 1, 1) - CYCLE_MS
+
+// A leap second is the 61st second of the last minute of a month in UTC.
+const isAfterLeapSecond = (millis: number): boolean => {
+  const after = new Date(millis)
+  return millis % DAY_MS === 0 && after.getUTCDate() === 1
 }
 
-const parse = (text: string): Option.Option<Date> => {
-  const match = ISO_8601.exec(text)
-  if (match === null || !isCalendarDay(Number(match[1]), Number(match[2]), Number(match[3]))) return Option.none()
-  const offset = match[7] ?? "Z"
-  const normal = offset.length === 5 ? `${text.slice(0, -2)}:${text.slice(-2)}` : text
-  const date = new Date(normal)
-  // An offset can move a date out of the four-digit years that responses can represent.
-  const year = date.getUTCFullYear()
-  return year >= 1 && year <= 9999 ? Option.some(date) : Option.none()
+/** Parses an instant of a request. Digits after the millisecond are cut off. */
+export const parseInstant = (text: string): Date | undefined => {
+  const match = RFC_3339.exec(text)
+  if (match === null) return undefined
+  const [, yearText, monthText, dayText, hourText, minuteText, secondText, fraction, sign, offsetHours, offsetMinutes] =
+    match
+  const year = Number(yearText)
+  const month = Number(monthText)
+  const day = Number(dayText)
+  const hour = Number(hourText)
+  const minute = Number(minuteText)
+  const second = Number(secondText)
+  // `Date` would read 30 February as 1 March. A license must not end on the wrong day.
+  if (day < 1 || day > daysOfMonth(year, month) || hour > 23 || minute > 59 || second > 60) return undefined
+  let millis = monthStartMs(year, month) + (day - 1) * DAY_MS + hour * HOUR_MS + minute * MINUTE_MS + second * 1000
+  if (sign !== undefined) {
+    const [hours, minutes] = [Number(offsetHours), Number(offsetMinutes)]
+    if (hours > 23 || minutes > 59) return undefined
+    millis += (sign === "-" ? 1 : -1) * (hours * HOUR_MS + minutes * MINUTE_MS)
+  }
+  if (second === 60) {
+    // The last millisecond before it: so it stays in its month, as what it is about does.
+    if (!isAfterLeapSecond(millis)) return undefined
+    millis--
+  } else if (fraction !== undefined) {
+    millis += Number(fraction.slice(0, 3).padEnd(3, "0"))
+  }
+  // An offset can move an instant out of the years that can be written.
+  return isWritable(millis) ? new Date(millis) : undefined
 }
 
 const MAX_CACHED_DAYS = 1000
@@ -72,23 +122,18 @@ export const Timestamp = Schema.Date.annotate({
     ),
 })
 
-/** An instant as clients send it: ISO 8601 with an offset, e.g. `2026-01-31T10:00:00+01:00`. */
+/** An instant as clients send it: RFC 3339, e.g. `2026-01-31T10:00:00+01:00`. */
 export const TimestampInput = Schema.String.annotate({
   format: "date-time",
-  description: "ISO 8601 date-time with an offset",
+  description: "RFC 3339 date-time with `Z` or an offset",
 }).pipe(
   Schema.decodeTo(Schema.Date, {
-    decode: SchemaGetter.transformEffect((text: string) =>
-      Option.match(parse(text), {
-        onNone: () =>
-          Effect.fail(
-            new SchemaIssue.InvalidValue({
-              message: "Expected an ISO 8601 date-time with an offset, e.g. 2026-01-31T09:00:00Z",
-            }),
-          ),
-        onSome: Effect.succeed,
-      }),
-    ),
+    decode: SchemaGetter.transformEffect((text: string) => {
+      const instant = parseInstant(text)
+      return instant === undefined
+        ? Effect.fail(new SchemaIssue.InvalidValue({ message: `Expected ${INSTANT_FORM}` }))
+        : Effect.succeed(instant)
+    }),
     encode: SchemaGetter.transform(instantText),
   }),
 )

@@ -12,6 +12,16 @@ import { exampleBody } from "../../../kernel/contract/Example.ts"
 import { InstanceNotFound } from "../../instances/Errors.ts"
 import { BulkEvaluation, EvaluationRequest, EvaluationSuccess, errorResponses } from "./Model.ts"
 
+// OFREP lets providers send what a notice of a change said. Every response is fresh, so the values are not used.
+const changeNotice = {
+  flagConfigEtag: Schema.optionalKey(
+    Schema.String.annotate({ description: "Accepted for OFREP and not used: `if-none-match` decides" }),
+  ),
+  flagConfigLastModified: Schema.optionalKey(
+    Schema.String.annotate({ description: "Accepted for OFREP and not used: every response is fresh" }),
+  ),
+}
+
 export class OfrepApi extends HttpApiGroup.make("ofrep")
   .add(
     HttpApiEndpoint.post("evaluate", "/ofrep/v1/evaluate/flags/:key", {
@@ -38,6 +48,7 @@ export class OfrepApi extends HttpApiGroup.make("ofrep")
         ...idempotencyHeaders,
         "if-none-match": Schema.optionalKey(Schema.String).annotate({ description: "`ETag` of the cached response" }),
       },
+      query: changeNotice,
       payload: EvaluationRequest,
       success: [
         HttpApiSchema.WithHeaders(BulkEvaluation, { etag: Schema.String }),

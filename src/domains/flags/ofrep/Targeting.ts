@@ -1,10 +1,11 @@
 /** Evaluates flags: chooses the variant for an evaluation context. Pure (contract, section 9, "Flags"). */
-import { Option, Predicate, SemVer } from "effect"
+import { Option, Order, Predicate } from "effect"
 import { FALLBACK_PROPERTY } from "../Model.ts"
 import type { Condition, FeatureFlag, Operator, Targeting } from "../Model.ts"
 import type { Context, Evaluation } from "./Model.ts"
 import { bucketOf, isInPercentage } from "./Rollout.ts"
-import { parseInstant, parseVersion } from "../Rules.ts"
+import { instantOf } from "../Rules.ts"
+import { byPrecedence, parseVersion } from "../Versions.ts"
 
 /** The parts of a flag that an evaluation needs. */
 export type EvaluatedFlag = Pick<
@@ -69,12 +70,12 @@ const tests: Record<Operator, Test> = {
   GTE: comparison(numberOf, (actual, value) => actual >= value),
   LT: comparison(numberOf, (actual, value) => actual < value),
   LTE: comparison(numberOf, (actual, value) => actual <= value),
-  SEMVER_GT: comparison(parseVersion, (actual, value) => SemVer.isGreaterThan(actual, value)),
-  SEMVER_GTE: comparison(parseVersion, (actual, value) => SemVer.isGreaterThanOrEqualTo(actual, value)),
-  SEMVER_LT: comparison(parseVersion, (actual, value) => SemVer.isLessThan(actual, value)),
-  SEMVER_LTE: comparison(parseVersion, (actual, value) => SemVer.isLessThanOrEqualTo(actual, value)),
-  BEFORE: comparison(parseInstant, (actual, value) => actual < value),
-  AFTER: comparison(parseInstant, (actual, value) => actual > value),
+  SEMVER_GT: comparison(parseVersion, (actual, value) => Order.isGreaterThan(byPrecedence)(actual, value)),
+  SEMVER_GTE: comparison(parseVersion, (actual, value) => Order.isGreaterThanOrEqualTo(byPrecedence)(actual, value)),
+  SEMVER_LT: comparison(parseVersion, (actual, value) => Order.isLessThan(byPrecedence)(actual, value)),
+  SEMVER_LTE: comparison(parseVersion, (actual, value) => Order.isLessThanOrEqualTo(byPrecedence)(actual, value)),
+  BEFORE: comparison(instantOf, (actual, value) => actual < value),
+  AFTER: comparison(instantOf, (actual, value) => actual > value),
   EXISTS: exists,
 }
 

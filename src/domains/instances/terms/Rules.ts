@@ -1,6 +1,6 @@
 /** Which events the end of an instance's license causes, and when (contract, part 2, section 11). Pure. */
 import { Array as Arr, Duration, Order } from "effect"
-import { DAY_MS } from "../../../kernel/values/Timestamp.ts"
+import { DAY_MS, nearestWritable } from "../../../kernel/values/Timestamp.ts"
 
 /** Announces that a license ends, or says that it or its grace period has ended. */
 export interface Notice {
@@ -19,7 +19,7 @@ export interface EndOfTerm {
   readonly setAt: Date
 }
 
-const later = (instant: Date, millis: number) => new Date(instant.getTime() + millis)
+const later = (instant: Date, millis: number) => nearestWritable(instant.getTime() + millis)
 
 const byTime = Order.mapInput(Order.Date, (notice: Notice) => notice.dueAt)
 

@@ -77,7 +77,13 @@ export class LicenseEntitlementsApi extends HttpApiGroup.make("licenseEntitlemen
       .middleware(DryRuns)
       .annotate(RequiredScope, "write:licenses")
       .annotate(DryRunImpact, "grant")
-      .annotateMerge(OpenApi.annotations({ summary: "Remove an entitlement from a license" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Remove an entitlement from a license",
+          description:
+            "Checks of all instances of the license deny the entitlement at once, unless an override grants it. Their usage is retained.",
+        }),
+      ),
   )
   .annotateMerge(
     OpenApi.annotations({

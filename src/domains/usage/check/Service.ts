@@ -14,6 +14,8 @@ import { PastRepo } from "./PastRepo.ts"
 import { CheckRepo } from "./Repo.ts"
 import { checkBasisOf } from "../rules/CheckBasis.ts"
 import type { CheckBasis } from "../rules/CheckBasis.ts"
+import { isWritablePeriod } from "../rules/Period.ts"
+import type { Period } from "../rules/Period.ts"
 import { periodOf } from "../rules/Terms.ts"
 
 // The clocks of nodes differ a little: a check must see what another node has just reserved by its own clock.
@@ -24,6 +26,15 @@ export const knownAt = (at: Date): Date => new Date(at.getTime() + MAX_CLOCK_SKE
 
 const UNKNOWN_PAST =
   "must be the start of a day in UTC, or its last millisecond: events of that time are no longer stored, only sums of days"
+
+const UNWRITABLE_PERIOD =
+  "must be in usage periods that begin in the year 1 or later and end in the year 9999 or before"
+
+/** Rejects an instant at the edge of the years that can be written, if a usage period there passes it. */
+const requireWritable = (periods: ReadonlyArray<Period | null>, at: Date) =>
+  periods.every((period) => period === null || isWritablePeriod(period))
+    ? Effect.void
+    : invalid("body.at", UNWRITABLE_PERIOD, at)
 
 const make = Effect.gen(function* () {
   const repo = yield* CheckRepo
@@ -39,8 +50,10 @@ const make = Effect.gen(function* () {
     explain: boolean,
   ) {
     const rows = yield* past.findTerms(organizationId, instance, entitlements, at, explain)
-    const keys = rows.flatMap((row) => {
-      const period = row.entitlement === null ? null : periodOf(row, row, at)
+    const periods = rows.map((row) => (row.entitlement === null ? null : periodOf(row, row, at)))
+    yield* requireWritable(periods, at)
+    const keys = rows.flatMap((row, position) => {
+      const period = periods[position] ?? null
       if (row.entitlement === null || period === null) return []
       const { aggregationMethod, entitlementId, instanceId } = row
       const method = aggregationMethod ?? "SUM"
@@ -74,6 +87,12 @@ const make = Effect.gen(function* () {
       })
       const basis = yield* find
       if (basis === undefined) return yield* new InstanceNotFound({ detail: noSuch("instance", instanceSlug) })
+      if (requestedAt !== undefined) {
+        yield* requireWritable(
+          basis.bases.map(({ period }) => period),
+          at,
+        )
+      }
       return respond(basis, checks, at)
     })
 

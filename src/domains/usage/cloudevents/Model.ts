@@ -15,10 +15,13 @@ export const MAX_EVENTS = 1000
 export const CloudEvent = Schema.Record(Schema.String, Schema.Any).annotate({
   ...component("CloudEvent"),
   description:
-    "CloudEvents 1.0: `specversion`, `id`, `source`, `subject` (slug of the instance), `type` (slug of the entitlement), `time` (default now), `data.value`, `data.uniqueKey`. Extension attributes are ignored",
+    "CloudEvents 1.0: `specversion`, `id`, `source`, `subject` (slug of the instance), `type` (slug of the entitlement), `time` (default now), `data.value`, `data.uniqueKey`, or the same JSON as bytes in `data_base64`. Extension attributes are ignored",
 })
 
-export const CloudEventBatch = Schema.Array(Schema.Any)
+// An event that is no object is rejected as such. This only describes the items.
+const anyEvent = Schema.makeFilter<unknown>(() => true, { toJsonSchema: () => ({ type: "object" }) })
+
+export const CloudEventBatch = Schema.Array(Schema.Any.check(anyEvent))
   .check(Schema.isMinLength(1), Schema.isMaxLength(MAX_EVENTS))
   .annotate({ ...component("CloudEventBatch"), description: "Up to 1,000 CloudEvents" })
 

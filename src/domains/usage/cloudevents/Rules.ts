@@ -1,9 +1,10 @@
 /** Parses CloudEvents and decides whether they can count. Pure. */
-import { BigDecimal, Option, Predicate, Schema } from "effect"
+import { BigDecimal, Result, Schema } from "effect"
 import { Text } from "../../../kernel/values/Text.ts"
-import { TimestampInput } from "../../../kernel/values/Timestamp.ts"
+import { parseInstant } from "../../../kernel/values/Timestamp.ts"
 import { isConcurrent, methodOf } from "../ledger/Account.ts"
 import { parseDecimal, zero } from "../../../kernel/values/Decimal.ts"
+import { dataOf } from "./Data.ts"
 import { invalidEvent, rejected } from "./Model.ts"
 import type { Outcome } from "./Model.ts"
 import type { Meter } from "../ledger/Model.ts"
@@ -20,7 +21,6 @@ const Attributes = Schema.Struct({
   type: Label,
 })
 const hasAttributes = Schema.is(Attributes)
-const decodeTime = Schema.decodeUnknownOption(TimestampInput)
 
 // Checked in this order for the first attribute that is wrong, so that the message can name it.
 const attributes = Object.entries(Attributes.fields).map(
@@ -60,14 +60,11 @@ export interface RejectedEvent {
 const idOf = (event: unknown): string | null =>
   typeof event === "object" && event !== null && "id" in event && typeof event.id === "string" ? event.id : null
 
-// A COUNT ignores `data`, so it may have any shape.
-const dataOf = (event: unknown): { readonly value?: unknown; readonly uniqueKey?: unknown } =>
-  Predicate.hasProperty(event, "data") && Predicate.isObject(event.data) ? event.data : {}
-
 /** The instant of the usage: `time`, or now; `undefined` if `time` is not an instant. */
 const instantOf = (event: object, now: Date): Date | undefined => {
   const time = "time" in event ? event.time : null
-  return time === null ? now : Option.getOrUndefined(decodeTime(time))
+  if (time === null) return now
+  return typeof time === "string" ? parseInstant(time) : undefined
 }
 
 const rejectedAttribute = (sent: unknown): RejectedEvent => {
@@ -81,7 +78,9 @@ export const parseEvent = (sent: unknown, now: Date): ParsedEvent | RejectedEven
   if (!hasAttributes(sent)) return rejectedAttribute(sent)
   const timestamp = instantOf(sent, now)
   if (timestamp === undefined) return rejectedAttribute(sent)
-  const { uniqueKey, value } = dataOf(sent)
+  const data = dataOf(sent)
+  if (Result.isFailure(data)) return { id: sent.id, outcome: invalidEvent(`${data.failure}.`) }
+  const { uniqueKey, value } = data.success
   return {
     id: sent.id,
     source: sent.source,

@@ -2,7 +2,14 @@
 import { BigDecimal, Option } from "effect"
 import type { ValidationError } from "../../../kernel/contract/Problem.ts"
 import { amountOf, zero } from "../../../kernel/values/Decimal.ts"
-import { DAY_MS, HOUR_MS, isBefore } from "../../../kernel/values/Timestamp.ts"
+import {
+  DAY_MS,
+  HOUR_MS,
+  isBefore,
+  isWritable,
+  LAST_INSTANT_MS,
+  monthStartMs,
+} from "../../../kernel/values/Timestamp.ts"
 import type { ReportAggregation } from "../../entitlements/Model.ts"
 import { valueOf } from "../rules/Aggregation.ts"
 import type { Total, UsageEvent } from "../rules/Aggregation.ts"
@@ -24,7 +31,7 @@ export const placeOf = (id: string): Option.Option<EventPlace> => {
   const [, start, ordinal] = /^(-?[0-9a-z]{1,11})-([0-9a-z]{1,10})$/.exec(id) ?? []
   if (start === undefined || ordinal === undefined) return Option.none()
   const place = { periodStart: new Date(Number.parseInt(start, 36)), ordinal: Number.parseInt(ordinal, 36) }
-  return Number.isNaN(place.periodStart.getTime()) || eventId(place) !== id ? Option.none() : Option.some(place)
+  return isWritable(place.periodStart.getTime()) && eventId(place) === id ? Option.some(place) : Option.none()
 }
 
 /**
@@ -46,7 +53,7 @@ export const totalWithout = (method: ReportAggregation, total: Total, event: Usa
 }
 
 const startOfMonth = (at: Date, months = 0): Date =>
-  new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + months, 1))
+  new Date(monthStartMs(at.getUTCFullYear(), at.getUTCMonth() + 1 + months))
 
 /** The start of the bucket that contains an instant, in UTC. */
 export const bucketStart = (size: BucketSize, at: Date): Date => {
@@ -71,9 +78,19 @@ export const bucketBounds = ({ bucket, from, to }: HistoryQuery): ReadonlyArray<
 /** Validation errors of a range. */
 export const rangeErrors = (query: HistoryQuery): ReadonlyArray<ValidationError> => {
   if (query.to <= query.from) return [{ location: "query.to", message: "must be after from", value: query.to }]
-  return bucketBounds(query) === undefined
-    ? [{ location: "query.to", message: `must leave at most ${MAX_BUCKETS} buckets`, value: query.to }]
-    : []
+  const bounds = bucketBounds(query)
+  if (bounds === undefined) {
+    return [{ location: "query.to", message: `must leave at most ${MAX_BUCKETS} buckets`, value: query.to }]
+  }
+  return isWritable(bounds.at(-1)?.getTime() ?? 0)
+    ? []
+    : [
+        {
+          location: "query.to",
+          message: `must be at most ${bucketStart(query.bucket, new Date(LAST_INSTANT_MS)).toISOString()}, where the last bucket of the year 9999 begins`,
+          value: query.to,
+        },
+      ]
 }
 
 /** The sums of some events: those of an hour of a total, or those that no hour contains yet. */

@@ -5,7 +5,7 @@
  */
 import { BigDecimal } from "effect"
 import { amountOf, hundred, hundredth, one, unlimited, zero } from "../../../kernel/values/Decimal.ts"
-import { DAY_MS, isBefore } from "../../../kernel/values/Timestamp.ts"
+import { DAY_MS, isBefore, nearestWritable } from "../../../kernel/values/Timestamp.ts"
 import type { EntitlementType } from "../../entitlements/Model.ts"
 import type { AppliedOverride } from "../../instances/overrides/Model.ts"
 import { contains } from "./Period.ts"
@@ -192,9 +192,12 @@ const reasonByGrant = (type: EntitlementType, subject: CheckSubject): CheckReaso
   return reasonForAmount(grant.value, grant.overagePercent, amountAfter(subject))
 }
 
-/** When access ends: at the end of the grace period. `null` if the license never ends. */
+/**
+ * When access ends: at the end of the grace period. `null` if the license never ends. Earlier releases stored terms whose
+ * grace period passes the year 9999: it ends with that year, because readers parse no later one.
+ */
 export const accessEndOf = ({ endLicenseDate, graceDays }: Omit<Term, "startLicenseDate">): Date | null =>
-  endLicenseDate === null ? null : new Date(endLicenseDate.getTime() + graceDays * DAY_MS)
+  endLicenseDate === null ? null : nearestWritable(endLicenseDate.getTime() + graceDays * DAY_MS)
 
 /** The end of the grace period at an instant in it; `null` at any other instant. */
 export const graceEndAt = (term: Term, at: Date): Date | null => {

@@ -5,7 +5,7 @@
  * Every boundary is `origin + n * length`. It is computed from the origin, not from the previous boundary, so that a
  * short month does not move later ones: 31 Jan, 28 Feb, 31 Mar. Nothing is stored and no job runs at a boundary.
  */
-import { DAY_MS, isBefore } from "../../../kernel/values/Timestamp.ts"
+import { DAY_MS, isBefore, isWritable } from "../../../kernel/values/Timestamp.ts"
 import type { ResetAnchor, ResetPeriod } from "../../entitlements/Model.ts"
 
 /**
@@ -20,6 +20,10 @@ export interface Period {
 /** Whether an instant lies in a period. */
 export const contains = ({ end, start }: Period, at: Date): boolean =>
   !isBefore(at, start) && (end === null || isBefore(at, end))
+
+/** Whether both limits have a year of 1 to 9999. A period at either edge of these years may not. */
+export const isWritablePeriod = ({ end, start }: Period): boolean =>
+  isWritable(start.getTime()) && (end === null || isWritable(end.getTime()))
 
 export interface PeriodQuery {
   /** `null` for a lifetime entitlement, whose usage never resets. */

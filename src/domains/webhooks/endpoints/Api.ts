@@ -61,7 +61,13 @@ export class WebhookEndpointsApi extends HttpApiGroup.make("webhookEndpoints")
       error: WebhookEndpointNotFound,
     })
       .annotate(RequiredScope, "read:webhooks")
-      .annotateMerge(OpenApi.annotations({ summary: "Read a webhook endpoint" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Read a webhook endpoint",
+          description:
+            "Returns the endpoint with its subscriptions, and when it was disabled if it was. The secret is returned only by its creation and rotation.",
+        }),
+      ),
     HttpApiEndpoint.put("update", "/webhooks/:id", {
       params: endpoint,
       payload: rewritable(WebhookEndpoint, UpdateWebhookEndpoint),

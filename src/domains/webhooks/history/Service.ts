@@ -28,6 +28,8 @@ const attemptOf = (
   return { ...attempt, requestBody: event === null ? null : eventText(event) }
 }
 
+const NOT_THE_ID = "Send the `deliveryId` of an attempt in the history, not its `id`."
+
 const make = Effect.gen(function* () {
   const repo = yield* HistoryRepo
   const endpoints = yield* EndpointsRepo
@@ -86,7 +88,9 @@ const make = Effect.gen(function* () {
         }
         const last = yield* repo.findLastAttempt(organizationId, deliveryId)
         if (Option.isNone(last)) {
-          return yield* new WebhookDeliveryNotFound({ detail: noSuch("webhook delivery", deliveryId) })
+          return yield* new WebhookDeliveryNotFound({
+            detail: `${noSuch("webhook delivery", deliveryId)} ${NOT_THE_ID}`,
+          })
         }
         // A `Failure` without a pending attempt is final: it ended at the same time as its endpoint.
         const { attempt, endpointId, eventId, eventName, state } = last.value
