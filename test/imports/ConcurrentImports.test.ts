@@ -53,7 +53,7 @@ const openNodes = Effect.gen(function* () {
 /** What both answered for each row, sorted. */
 const pairsOf = (answers: ReadonlyArray<HttpResponse>) => {
   const [one = [], two = []] = answers.map(statusesOf)
-  return one.map((status, index) => [status, two[index]].toSorted())
+  return one.map((status, index) => [status, two[index] ?? ""].toSorted((one, other) => one.localeCompare(other)))
 }
 
 layer(TestService.layer, { excludeTestServices: true })("the same import on two nodes at the same time", (it) => {
