@@ -238,8 +238,12 @@ layer(TestService.layer, { excludeTestServices: true })("the events of usage", (
         const { body: prod } = yield* call("GET", "/instances/prod")
         const { customerSlug, licenseSlug, startLicenseDate } = prod
         yield* call("POST", "/instances", {
-          ...{ customerSlug, licenseSlug, startLicenseDate },
-          ...{ name: "Other", slug: "other", endLicenseDate: null },
+          name: "Other",
+          slug: "other",
+          customerSlug,
+          licenseSlug,
+          startLicenseDate,
+          endLicenseDate: null,
         })
         yield* metered("calls", 100)
         yield* metered("jobs", 100)
