@@ -73,11 +73,15 @@ class WholeResponse extends ServerResponse {
   }
 }
 
+/** The maximum size of all headers of a request: the largest token of an identity provider (16 KiB), and 8 KiB for the others. */
+const MAX_HEADER_BYTES = 24 * 1024
+
 // Sends problem documents also for requests that Node.js rejects itself, without a body or by closing the connection.
 const makeServer = (guard: Guard) => () => {
   // `ProblemResponses` checks `Host` itself.
   const server = createServer({
     ServerResponse: WholeResponse,
+    maxHeaderSize: MAX_HEADER_BYTES,
     requestTimeout: 60_000,
     headersTimeout: 20_000,
     keepAliveTimeout: 65_000,

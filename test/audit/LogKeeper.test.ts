@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Exit, Layer } from "effect"
 import { LogKeeper } from "../../src/domains/audit/log/LogKeeper.ts"
 import * as Worker from "../../src/domains/audit/Worker.ts"
 import { HealthChecks } from "../../src/kernel/ports/HealthChecks.ts"
@@ -56,5 +56,25 @@ layer(TestService.layer, { excludeTestServices: true })("the keeper of event log
       const notes = yield* sql`SELECT 1 FROM event_checkpoints WHERE organization_id = ${organizationId}`
       assert.strictEqual(notes.length, 1)
     }).pipe(Effect.scoped),
+  )
+})
+
+layer(TestService.layer, { excludeTestServices: true })("the keeper of event logs of another process", (it) => {
+  it.effect(
+    "reports a changed log in the health part `audit` after a request that was refused, without waiting for the next checkpoint",
+    () =>
+      Effect.gen(function* () {
+        const { addMany, get, note, organizationId, sql } = yield* openLog
+        const { step } = yield* LogKeeper
+        yield* addMany(10)
+        yield* note
+        yield* note
+        yield* Effect.repeat(step, { while: (more) => more })
+        yield* sql`UPDATE event_hashes SET hash = ${Buffer.alloc(32)} WHERE organization_id = ${organizationId} AND index = 3`
+        yield* step
+        const refused = yield* get("/events/checkpoint")
+        assert.deepStrictEqual([refused.status, refused.body.code], [409, "EventCheckpoint.Inconsistent"])
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(step)))
+      }),
   )
 })

@@ -45,6 +45,8 @@ const post = (origin: string, { body, host, key, target, token }: Sent) =>
       ),
   )
 
+const sha256 = (bytes: string | Buffer) => createHash("sha256").update(bytes).digest()
+
 const PATH = "/api/components"
 const BODY = JSON.stringify({ name: "part", version: "1" })
 
@@ -71,8 +73,8 @@ const componentsOf = Effect.fnUntraced(function* (token: string) {
 /** Stores a response as the release before did: bound to scheme and host. */
 const storedByEarlierRelease = Effect.fnUntraced(function* (key: string, host: string) {
   const sql = yield* PgClient.PgClient
-  const stored = createHash("sha256").update(key).digest("base64url")
-  const fingerprint = createHash("sha256").update(`POST\nhttp://${host}${PATH}\n${BODY}`).digest()
+  const stored = sha256(key).toString("base64url")
+  const fingerprint = sha256(`POST\nhttp://${host}${PATH}\n${BODY}`)
   const rows = yield* sql`
     UPDATE idempotency_keys SET fingerprint = ${fingerprint}, target_fingerprint = NULL WHERE key = ${stored}
     RETURNING key`
@@ -122,6 +124,47 @@ layer(TestService.layer, { excludeTestServices: true })("what an Idempotency-Key
     }).pipe(Effect.scoped),
   )
 
+  it.effect("a retry that spells the same JSON in another way replays, through another address too", () =>
+    Effect.gen(function* () {
+      const { origins, tenant } = yield* TestService
+      const { token } = yield* tenant()
+      const call = { token, key: randomUUID(), body: BODY, target: PATH }
+      const created = yield* post(origins.core, call)
+      const spellings = [
+        `${BODY} `,
+        '{"version":"1","name":"part"}',
+        '{\r\n  "version" : "1",\t"name" : "part"\n}',
+        String.raw`{"\u006eame":"p\u0061rt","version":"\u0031"}`,
+        `\ufeff${BODY}`,
+      ]
+      for (const body of spellings) {
+        for (const address of addressesOf(origins.core)) {
+          const replayed = yield* post(origins.core, { ...call, ...address, body })
+          assert.strictEqual(replayed.headers["idempotent-replayed"], "true", `${body} ${replayed.text}`)
+          assert.strictEqual(replayed.text, created.text)
+        }
+      }
+      assert.strictEqual(yield* componentsOf(token), 1)
+    }),
+  )
+
+  it.effect("a response that was stored under the bytes of its body replays for the same bytes", () =>
+    Effect.gen(function* () {
+      const { origins, tenant } = yield* TestService
+      const sql = yield* PgClient.PgClient
+      const { token } = yield* tenant()
+      const body = '{"version":"1","name":"part"}'
+      const call = { token, key: randomUUID(), body, target: PATH }
+      const created = yield* post(origins.core, call)
+      const fingerprint = sha256(`POST\nhttp://licenses.example${PATH}\n${body}`)
+      const target = sha256(Buffer.concat([fingerprint, sha256(`POST\n${PATH}\n${body}`)]))
+      yield* sql`UPDATE idempotency_keys SET fingerprint = ${fingerprint}, target_fingerprint = ${target}
+        WHERE key = ${sha256(call.key).toString("base64url")}`
+      assert.strictEqual((yield* post(origins.core, call)).text, created.text)
+      assert.strictEqual((yield* post(origins.core, { ...call, body: `${body} ` })).status, 422)
+    }),
+  )
+
   it.effect("another path, query or body with the same key is rejected, through any address", () =>
     Effect.gen(function* () {
       const { origins, tenant } = yield* TestService
@@ -129,7 +172,8 @@ layer(TestService.layer, { excludeTestServices: true })("what an Idempotency-Key
       const call = { token, key: randomUUID(), body: BODY, target: PATH }
       assert.strictEqual((yield* post(origins.core, call)).status, 201)
       for (const [change, code] of [
-        [{ body: `${BODY} ` }, "IdempotencyKey.Reused"],
+        [{ body: JSON.stringify({ name: "part", version: "1.0" }) }, "IdempotencyKey.Reused"],
+        [{ body: JSON.stringify({ name: "part", version: "1", description: null }) }, "IdempotencyKey.Reused"],
         [{ target: "/api/customers", body: BODY }, "IdempotencyKey.Reused"],
         [{ target: `http://licenses.example/api/customers` }, "IdempotencyKey.Reused"],
         // No POST reads a query today, and one that is not known may be rejected before the key is looked up.

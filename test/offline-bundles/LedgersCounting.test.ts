@@ -234,4 +234,29 @@ layer(TestService.layer, { excludeTestServices: true })("the lines of a ledger",
       assert.deepStrictEqual(yield* usageAt(midnight + HOUR_MS), [6, iso(midnight)])
     }),
   )
+
+  it.effect("that correct usage need another credential than a license key, which can upload everything else", () =>
+    Effect.gen(function* () {
+      const { call, lines, metered, upload, used } = yield* openLedgerSite
+      const { core } = yield* TestService
+      yield* metered("api-calls", 1_000)
+      const { body: key } = yield* call("POST", "/instances/prod/keys", { name: "on site" })
+      const source = newSource()
+      const written = yield* lines(source, [
+        { type: "api-calls", value: 10 },
+        { type: "api-calls", value: -4 },
+        { type: "api-calls", value: 1 },
+      ])
+      const onSite = (some: ReadonlyArray<string>) =>
+        core("POST", "/instances/prod/offline-usage", { token: key.token, body: { source, lines: some } })
+      assert.deepStrictEqual(resultsOf(yield* onSite(written.slice(0, 1))), ["accepted"])
+      const denied = yield* onSite(written)
+      assert.deepStrictEqual([denied.status, denied.body.code], [403, "Auth.MissingScope"])
+      assert.deepStrictEqual(yield* used("api-calls"), [10, 1])
+      // Nothing of it was stored: the vendor uploads it, and the site goes on.
+      assert.deepStrictEqual(resultsOf(yield* upload(source, written.slice(0, 2))), ["duplicate", "accepted"])
+      assert.deepStrictEqual(resultsOf(yield* onSite(written)), ["duplicate", "duplicate", "accepted"])
+      assert.deepStrictEqual(yield* used("api-calls"), [7, 3])
+    }),
+  )
 })

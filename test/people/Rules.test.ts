@@ -64,6 +64,63 @@ describe("narrowing by a scope claim", () => {
     assert.deepStrictEqual(scopesInClaim([]), Option.some([]))
   })
 
+  it("every text of a claim is split by white space, whichever, in a list too", () => {
+    for (const space of [" ", "  ", "\t", "\n", "\r\n", "\f", "\u00a0", "\u0085", "\u2028", "\u3000", "\ufeff"]) {
+      const words = ["openid", "read:customers", "read:customers", ""].join(space)
+      for (const claim of [words, [words], ["profile", words], [`${space}${words}`]]) {
+        const scopes = Option.getOrElse(scopesInClaim(claim), () => ["none"])
+        assert.deepStrictEqual([...new Set(scopes)], ["read:customers"], JSON.stringify(claim))
+      }
+      assert.deepStrictEqual(scopesInClaim([`openid${space}profile`]), Option.none())
+    }
+  })
+
+  it("a claim that is not understood narrows to nothing, and never leaves the whole role", () => {
+    const claimsOfNobody = [
+      null,
+      "",
+      " ",
+      [""],
+      [" ", "\t"],
+      7,
+      true,
+      {},
+      { 0: "read:customers" },
+      [null],
+      [7],
+      [{}],
+      ["openid", null],
+      ["openid", {}],
+      [["read:customers"]],
+      [["openid"]],
+      [[]],
+      "READ:customers",
+      "Write:*",
+      "read:",
+      "openid,read:customers",
+      "openid;read:customers",
+      "openid+read:customers",
+      "openid\u200bread:customers",
+      '["read:customers"]',
+      '"read:customers"',
+      "api://keyshelf/read:customers",
+    ]
+    for (const claim of claimsOfNobody) {
+      assert.deepStrictEqual(scopesInClaim(claim), Option.some([]), JSON.stringify(claim))
+      assert.deepStrictEqual(scopesFor("ADMIN", claims({ scope: claim })), [])
+      assert.deepStrictEqual(scopesFor("ADMIN", claims({ scp: claim })), [])
+    }
+  })
+
+  it("`scp` narrows like `scope`, and both together allow what each of them allows", () => {
+    assert.deepStrictEqual(scopesFor("ADMIN", claims({ scp: ["openid read:customers"] })), ["read:customers"])
+    assert.deepStrictEqual(scopesFor("ADMIN", claims({ scp: "access_as_user" })), ["write:*"])
+    assert.deepStrictEqual(scopesFor("ADMIN", claims({ scope: "read:*", scp: "write:customers" })), ["read:customers"])
+    assert.deepStrictEqual(scopesFor("ADMIN", claims({ scope: "openid", scp: ["read:tokens"] })), ["read:tokens"])
+    assert.deepStrictEqual(scopesFor("ADMIN", claims({ scope: "read:customers", scp: "read:tokens" })), [])
+    assert.deepStrictEqual(scopesFor("ADMIN", claims(Object.create({ scope: "read:customers" }))), ["write:*"])
+  })
+
   it("a viewer whose token claims write can only read", () => {
     assert.deepStrictEqual(scopesFor("VIEWER", claims({ scope: "openid write:customers" })), ["read:customers"])
     assert.deepStrictEqual(scopesFor("MEMBER", claims({ scope: "write:customers read:*" })), [

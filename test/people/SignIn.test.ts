@@ -92,6 +92,9 @@ layer(serviceWithIssuer(), { excludeTestServices: true })("a signed-in person", 
       const scopesOf = (subject: string, scope: unknown) =>
         Effect.map(as(subject, { scope })("GET", "/me"), ({ body }) => body.scopes)
       assert.deepStrictEqual(yield* scopesOf(admin.subject, "openid read:customers"), ["read:customers"])
+      assert.deepStrictEqual(yield* scopesOf(admin.subject, ["openid read:customers"]), ["read:customers"])
+      assert.deepStrictEqual(yield* scopesOf(admin.subject, ["openid\nread:customers", 7]), ["read:customers"])
+      assert.deepStrictEqual(yield* scopesOf(admin.subject, [["read:customers"]]), [])
       assert.deepStrictEqual(yield* scopesOf(admin.subject, "openid profile"), ["write:*"])
       assert.deepStrictEqual(yield* scopesOf(viewer.subject, "write:* delete:*"), ["read:*"])
       const narrow = as(admin.subject, { scope: "read:customers" })

@@ -100,6 +100,42 @@ layer(TestService.layer, { excludeTestServices: true })("a check that consumes",
     }),
   )
 
+  it.effect("counts once if the retry spells the same body in another way, and rejects another amount or order", () =>
+    Effect.gen(function* () {
+      const { metered, tenant, used } = yield* openMeteredShop
+      const { core } = yield* TestService
+      yield* metered("calls", -1)
+      yield* metered("jobs", -1)
+      const send = (key: string, rawBody: string) =>
+        core("POST", "/instances/prod/check", { token: tenant.token, rawBody, headers: { "idempotency-key": key } })
+      const amount = (requested: string) =>
+        `{"consume":true,"checks":[{"entitlement":"calls","requested":${requested}},{"entitlement":"jobs"}]}`
+      const first = yield* send("a", amount("2"))
+      for (const same of [
+        '{"checks":[{"requested":2,"entitlement":"calls"},{"entitlement":"jobs"}],"consume":true}',
+        amount("2.0"),
+        amount("2e0"),
+        amount(" 0.2E1"),
+        amount("2").replaceAll("c", String.raw`\u0063`),
+      ]) {
+        const replayed = yield* send("a", same)
+        assert.strictEqual(replayed.headers.get("idempotent-replayed"), "true", same)
+        assert.strictEqual(replayed.text, first.text)
+      }
+      for (const other of [
+        amount("3"),
+        amount('"2"'),
+        '{"consume":true,"checks":[{"entitlement":"jobs"},{"entitlement":"calls","requested":2}]}',
+      ]) {
+        assert.include(["IdempotencyKey.Reused", "Request.ValidationFailed"], (yield* send("a", other)).body.code)
+      }
+      // Doubles would make these two equal.
+      assert.strictEqual((yield* send("b", amount("123456789012345678"))).status, 200)
+      assert.strictEqual((yield* send("b", amount("123456789012345679"))).body.code, "IdempotencyKey.Reused")
+      assert.deepStrictEqual([yield* used("calls"), yield* used("jobs")], [123456789012345680, 2])
+    }),
+  )
+
   it.effect("has its own response when many run at the same time", () =>
     Effect.gen(function* () {
       const { call, check, metered, tenant, used } = yield* openMeteredShop

@@ -3,7 +3,7 @@ import { assert, describe, layer } from "@effect/vitest"
 import { Arbitrary, BigDecimal, Effect, Schema } from "effect"
 import { aggregationMethods } from "../../src/domains/entitlements/Model.ts"
 import type { ReportAggregation } from "../../src/domains/entitlements/Model.ts"
-import { eventId } from "../../src/domains/usage/history/Rules.ts"
+import { placeText } from "../../src/domains/usage/history/Rules.ts"
 import { RollupsRepo } from "../../src/domains/usage/history/RollupsRepo.ts"
 import { fold } from "../../src/domains/usage/rules/Aggregation.ts"
 import type { UsageEvent } from "../../src/domains/usage/rules/Aggregation.ts"
@@ -193,7 +193,7 @@ describe.skipIf(whyNotPartitioned !== undefined)(withReason("usage of dropped mo
             own = own.filter(({ timestamp }) => periodOf(meter, timestamp).getTime() === periodStart.getTime())
             for (const [index, event] of own.entries()) {
               if (event.isVoided || event.timestamp < cutoff) continue
-              const path = `/instances/prod/entitlements/${meter.slug}/usage/events/${eventId({ periodStart, ordinal: index + 1 })}`
+              const path = `/instances/prod/entitlements/${meter.slug}/usage/events/${placeText({ periodStart, ordinal: index + 1 })}`
               assert.strictEqual((yield* shop.call("DELETE", path)).status, 204)
               own = own.map((each) => (each === event ? { ...each, isVoided: true } : each))
               const [total] = yield* sql<{ value: string }>`

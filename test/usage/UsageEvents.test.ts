@@ -230,6 +230,48 @@ layer(TestService.layer, { excludeTestServices: true })("the events of usage", (
     )
   }
 
+  it.effect(
+    "have ids that are unique in the organization, so that no id voids another instance's or entitlement's event",
+    () =>
+      Effect.gen(function* () {
+        const { call, events, metered, report, usage, voidEvent } = yield* openShop
+        const { body: prod } = yield* call("GET", "/instances/prod")
+        const { customerSlug, licenseSlug, startLicenseDate } = prod
+        yield* call("POST", "/instances", {
+          name: "Other",
+          slug: "other",
+          customerSlug,
+          licenseSlug,
+          startLicenseDate,
+          endLicenseDate: null,
+        })
+        yield* metered("calls", 100)
+        yield* metered("jobs", 100)
+        for (const slug of ["calls", "jobs"]) yield* report(slug, { value: 5 })
+        yield* call("POST", "/instances/other/entitlements/calls/usage", { value: 7 })
+        const [own] = (yield* events("calls")) as ReadonlyArray<{ id: string }>
+        const [job] = (yield* events("jobs")) as ReadonlyArray<{ id: string }>
+        const { body: listed } = yield* call("GET", "/instances/other/entitlements/calls/usage/events")
+        const foreign = String(listed.items[0].id)
+        assert.lengthOf(new Set([own?.id, job?.id, foreign]), 3)
+        for (const id of [
+          foreign,
+          job?.id ?? "",
+          `${own?.id}0`,
+          `${own?.id}`.toUpperCase(),
+          foreign.replace(/^[^-]*/, "0"),
+        ]) {
+          const refused = yield* voidEvent("calls", id)
+          assert.deepStrictEqual([refused.status, refused.body.code], [404, "UsageEvent.NotFound"], id)
+        }
+        assert.deepStrictEqual(yield* usage("calls"), [5, 1])
+        // An id that the release before returned names an event of the path's instance and entitlement.
+        const before = own?.id.replace(/-[^-]*$/, "") ?? ""
+        assert.strictEqual((yield* voidEvent("calls", before)).status, 204)
+        assert.strictEqual((yield* voidEvent("calls", own?.id ?? "")).status, 404)
+      }),
+  )
+
   it.effect("that are voided stay listed, keep their ids taken, and tell it once", () =>
     Effect.gen(function* () {
       const { call, entitlement, events, grant, metered, report, tenant, usage, voidEvent } = yield* openShop

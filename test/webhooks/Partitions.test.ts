@@ -4,7 +4,7 @@ import { Effect, Layer, Metric } from "effect"
 import { TestClock } from "effect/testing"
 import { engine } from "../../src/domains/webhooks/Layer.ts"
 import * as metrics from "../../src/domains/webhooks/Metrics.ts"
-import { DAYS_AHEAD, Partitions } from "../../src/domains/webhooks/history/Partitions.ts"
+import { DAYS_AHEAD, headroomOf, Partitions } from "../../src/domains/webhooks/history/Partitions.ts"
 import { dayOf, PartitionsRepo } from "../../src/domains/webhooks/history/PartitionsRepo.ts"
 import { isOnCitus } from "../support/Cluster.ts"
 import { testServices } from "../support/TestService.ts"
@@ -40,6 +40,31 @@ layer(node, { excludeTestServices: true })("partitions of the history", (it) => 
         yield* repo.listDays,
         Array.from({ length: DAYS_AHEAD + 1 }, (_, index) => today + index),
       )
+      assert.strictEqual((yield* Metric.value(metrics.partitionHeadroom)).value, DAYS_AHEAD)
+    }),
+  )
+
+  it.effect("are counted as headroom up to the first day that is missing, also if creating it fails", () =>
+    Effect.gen(function* () {
+      for (const [days, headroom] of [
+        [[], 0],
+        [[today], 0],
+        [[today - 1], 0],
+        [[today + 1, today + 2], 0],
+        [[today, today + 1, today + 3], 1],
+        [[today + 2, today + 1, today, today - 1], 2],
+      ] as const) {
+        assert.strictEqual(headroomOf(days, today), headroom, days.join())
+      }
+      const sql = yield* PgClient.PgClient
+      const { maintain } = yield* Partitions
+      const later = START + 100 * 86_400_000
+      const taken = `webhook_attempts_${new Date(later + 86_400_000).toISOString().slice(0, 10).replaceAll("-", "")}`
+      yield* sql.unsafe(`CREATE VIEW ${taken} AS SELECT 1`)
+      yield* Effect.exit(at(later, maintain))
+      assert.strictEqual((yield* Metric.value(metrics.partitionHeadroom)).value, 0)
+      yield* sql.unsafe(`DROP VIEW ${taken}`)
+      yield* at(later, maintain)
       assert.strictEqual((yield* Metric.value(metrics.partitionHeadroom)).value, DAYS_AHEAD)
     }),
   )

@@ -37,6 +37,8 @@ export class Checkpoints extends Context.Service<
     readonly confirm: (organizationId: string) => Effect.Effect<number, EventCheckpointInconsistent, Transaction>
     /** Signs a text under a name of the log, in the background. */
     readonly signText: (organizationId: string, name: string, text: string) => Effect.Effect<string, never, Transaction>
+    /** Returns the organizations whose log was found to be changed since the last call, by requests too. */
+    readonly takeRefused: Effect.Effect<ReadonlyArray<string>>
     /** When the newest checkpoint was signed. */
     readonly newest: (organizationId: string) => Effect.Effect<Option.Option<StoredCheckpoint>>
   }
@@ -49,6 +51,10 @@ export class Checkpoints extends Context.Service<
       const log = yield* EventLog
       const signer = yield* Signer
       const transactions = yield* Transactions
+
+      const refused = new Set<string>()
+      const notingRefusal = <A, E, R>(organizationId: string, work: Effect.Effect<A, E, R>) =>
+        Effect.tapError(work, () => Effect.sync(() => refused.add(organizationId)))
 
       const originFor = (organizationId: string) =>
         Effect.map(log.stream(organizationId), (stream) => checkpointOriginOf(logOrigin(organizationId), stream.log))
@@ -108,9 +114,19 @@ export class Checkpoints extends Context.Service<
       })
 
       return Checkpoints.of({
-        current: (organizationId) => Effect.andThen(sealing.seal(organizationId), sign(organizationId, signWith)),
+        current: (organizationId) =>
+          notingRefusal(organizationId, Effect.andThen(sealing.seal(organizationId), sign(organizationId, signWith))),
         sign: (organizationId) => sign(organizationId, signText),
-        confirm: (organizationId) => Effect.map(confirmed(organizationId), ({ size }) => size),
+        confirm: (organizationId) =>
+          notingRefusal(
+            organizationId,
+            Effect.map(confirmed(organizationId), ({ size }) => size),
+          ),
+        takeRefused: Effect.sync(() => {
+          const taken = [...refused]
+          refused.clear()
+          return taken
+        }),
         signText,
         newest: repo.newestCheckpoint,
       })

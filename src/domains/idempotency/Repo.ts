@@ -53,6 +53,14 @@ const make = Effect.gen(function* () {
             target_fingerprint = excluded.target_fingerprint, status = excluded.status, location = excluded.location, body = excluded.body, secret_slug = excluded.secret_slug,
             expires_at = excluded.expires_at`),
       ),
+
+    /** Frees a key whose row has this status. */
+    release: ({ callerId, key }: ResponseKey, status: number) =>
+      Effect.asVoid(
+        Effect.orDie(
+          sql`DELETE FROM idempotency_keys WHERE caller_id = ${callerId} AND key = ${key} AND status = ${status}`,
+        ),
+      ),
   }
 })
 

@@ -13,7 +13,7 @@ import { Instances } from "../instances/Service.ts"
 import { Licenses } from "../licenses/Service.ts"
 import { OverrideRow } from "./Model.ts"
 import type { ImportKind, ImportStatus } from "./Model.ts"
-import { differences } from "./Rules.ts"
+import { asFound, differences } from "./Rules.ts"
 
 /** The problem of a row that is rejected: that of the single operation. */
 export interface Refusal {
@@ -43,6 +43,47 @@ const decodeCustomer = decoding(CreateCustomer)
 const decodeInstance = decoding(CreateInstance)
 const decodeOverride = decoding(OverrideRow)
 
+/** The properties of an instance that a row can change. */
+const INSTANCE_PROPERTIES = [
+  "name",
+  "description",
+  "customerId",
+  "customerSlug",
+  "licenseId",
+  "licenseSlug",
+  "licenseFamilySlug",
+  "deploymentZoneId",
+  "startLicenseDate",
+  "endLicenseDate",
+  "graceDays",
+  "metadata",
+]
+
+/** How often a row is compared again with a record that others change at the same time. */
+const MAX_RETRIES = 5
+
+const hasChanged = ({ errors }: Refusal): boolean => errors.some(({ location }) => location === "body.updatedAt")
+
+/**
+ * Applies a row to its record. Another request may bring the same row at the same time: the second one looks the record up
+ * again, and finds what the first has made of it.
+ */
+const applyToRecord = <Found, R>(steps: {
+  readonly find: Effect.Effect<Option.Option<Found>, Refusal, R>
+  readonly create: Effect.Effect<Applied, Refusal, R>
+  /** Fails at `body.updatedAt` if the record has changed since it was found. */
+  readonly change: (found: Found) => Effect.Effect<Applied, Refusal, R>
+}): Effect.Effect<Applied, Refusal, R> =>
+  Effect.gen(function* () {
+    const found = yield* steps.find
+    if (Option.isSome(found)) return yield* steps.change(found.value)
+    return yield* Effect.catch(steps.create, (problem) =>
+      Effect.flatMap(steps.find, (created) =>
+        Option.isSome(created) ? steps.change(created.value) : Effect.fail(problem),
+      ),
+    )
+  }).pipe(Effect.retry({ times: MAX_RETRIES, while: hasChanged }))
+
 const make = Effect.gen(function* () {
   const customers = yield* Customers
   const instances = yield* Instances
@@ -65,23 +106,27 @@ const make = Effect.gen(function* () {
       const message = "required: send slug or externalCustomerId, by which the row is found again"
       return yield* invalid("body.slug", message, undefined)
     }
-    const found = yield* findCustomer(row)
-    if (Option.isNone(found)) {
-      const made = yield* links.creating("CUSTOMER", row.integrations, (link) => customers.create(row, link))
-      return applied("created", made.slug)
-    }
-    const { slug } = found.value
-    if (row.slug !== undefined && row.slug !== slug) {
-      return yield* invalid(
-        "body.slug",
-        `cannot be changed: the customer with this externalCustomerId is "${slug}"`,
-        row.slug,
-      )
-    }
-    const changes = differences(found.value, row, ["name", "domain", "externalCustomerId"])
-    if (Object.keys(changes).length === 0) return applied("unchanged", slug)
-    yield* customers.update(slug, changes)
-    return applied("updated", slug)
+    return yield* applyToRecord({
+      find: findCustomer(row),
+      create: Effect.map(
+        links.creating("CUSTOMER", row.integrations, (link) => customers.create(row, link)),
+        ({ slug }) => applied("created", slug),
+      ),
+      change: Effect.fnUntraced(function* (found) {
+        const { slug } = found
+        if (row.slug !== undefined && row.slug !== slug) {
+          return yield* invalid(
+            "body.slug",
+            `cannot be changed: the customer with this externalCustomerId is "${slug}"`,
+            row.slug,
+          )
+        }
+        const changes = differences(found, row, ["name", "domain", "externalCustomerId"])
+        if (Object.keys(changes).length === 0) return applied("unchanged", slug)
+        yield* customers.update(slug, asFound(changes, found))
+        return applied("updated", slug)
+      }),
+    })
   })
 
   /** A family means the version that it resolves to now. */
@@ -94,31 +139,21 @@ const make = Effect.gen(function* () {
 
   const instance = Effect.fnUntraced(function* (sent: unknown) {
     const row = yield* decodeInstance(sent)
-    if (row.slug === undefined) {
-      return yield* invalid("body.slug", "required: the row is found again by it", undefined)
-    }
-    const found = yield* Effect.option(instances.get(row.slug))
-    if (Option.isNone(found)) {
-      const made = yield* links.creating("INSTANCE", row.integrations, (link) => instances.create(row, link))
-      return applied("created", made.slug)
-    }
-    const changes = differences(found.value, yield* licenseNamed(row), [
-      "name",
-      "description",
-      "customerId",
-      "customerSlug",
-      "licenseId",
-      "licenseSlug",
-      "licenseFamilySlug",
-      "deploymentZoneId",
-      "startLicenseDate",
-      "endLicenseDate",
-      "graceDays",
-      "metadata",
-    ])
-    if (Object.keys(changes).length === 0) return applied("unchanged", row.slug)
-    yield* instances.update(row.slug, changes)
-    return applied("updated", row.slug)
+    const { slug } = row
+    if (slug === undefined) return yield* invalid("body.slug", "required: the row is found again by it", undefined)
+    return yield* applyToRecord({
+      find: Effect.option(instances.get(slug)),
+      create: Effect.as(
+        links.creating("INSTANCE", row.integrations, (link) => instances.create(row, link)),
+        applied("created", slug),
+      ),
+      change: Effect.fnUntraced(function* (found) {
+        const changes = differences(found, yield* licenseNamed(row), INSTANCE_PROPERTIES)
+        if (Object.keys(changes).length === 0) return applied("unchanged", slug)
+        yield* instances.update(slug, asFound(changes, found))
+        return applied("updated", slug)
+      }),
+    })
   })
 
   const override = Effect.fnUntraced(function* (sent: unknown, value: unknown) {

@@ -17,6 +17,12 @@ export const differences = (
     ),
   )
 
+/** The changes, which are rejected at `body.updatedAt` if the record has changed since it was found. */
+export const asFound = (
+  changes: Readonly<Record<string, unknown>>,
+  { updatedAt }: { readonly updatedAt: Date },
+): Record<string, unknown> => ({ ...changes, updatedAt: updatedAt.toISOString() })
+
 // As it was sent: a time was decoded.
 const sentValue = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 

@@ -45,28 +45,36 @@ export const intersectScopes = (held: ReadonlyArray<string>, to: ReadonlyArray<s
   return both.filter((scope) => !both.some((wider) => wider !== scope && covers(wider, scope)))
 }
 
-const SCOPE = /^(read|write|delete):/
+/** The claims that hold scopes: the one of RFC 9068, and its name at Entra ID and Okta. */
+const SCOPE_CLAIMS = ["scope", "scp"]
+
+// Also inside of a word (`api://keyshelf/read:customers`, `"read:customers"`, `openid,read:customers`): such a word names a scope in
+// a notation that is not ours.
+const SCOPE = /(?<![a-z])(read|write|delete):/i
 const isScope = Schema.is(OrganizationScope)
 
+/** The words of a claim: those of its text, or of each text in its list. What is no text stays as it is. */
+const wordsOf = (claim: unknown): ReadonlyArray<unknown> =>
+  [claim]
+    .flat()
+    .flatMap((item) => (Predicate.isString(item) ? item.split(/[\s\u0085]+/).filter((word) => word !== "") : [item]))
+
 /**
- * The scopes that a token's `scope` claim narrows the role to, or none if the claim holds no scope of ours. The words
- * of the provider (`openid profile`) are ignored. A word in the form of a scope counts even if its module does not
- * exist: a misspelt scope then allows too little, never too much.
+ * The scopes that a token's scope claim narrows the role to, or none if the claim holds only words of the provider (`openid
+ * profile`), or is absent. Whatever else it holds narrows: a misspelt scope, or what is no text, allows too little, never too much.
  */
-export const scopesInClaim = (scope: unknown): Option.Option<ReadonlyArray<string>> => {
-  if (scope === undefined || scope === null) return Option.none()
-  const words = Predicate.isString(scope) ? scope.split(" ") : Array.isArray(scope) ? scope : []
-  if (words.length === 0) return Option.some([])
-  const ours = words.filter((word): word is string => Predicate.isString(word) && SCOPE.test(word))
-  return ours.length === 0 ? Option.none() : Option.some(ours.filter(isScope))
+export const scopesInClaim = (claim: unknown): Option.Option<ReadonlyArray<string>> => {
+  if (claim === undefined) return Option.none()
+  const words = wordsOf(claim)
+  const narrows = words.length === 0 || words.some((word) => !Predicate.isString(word) || SCOPE.test(word))
+  return narrows ? Option.some(words.filter(isScope)) : Option.none()
 }
 
 /** The scopes of a person with this role whose token has these claims. */
-export const scopesFor = (role: Role, claims: Claims): ReadonlyArray<string> =>
-  Option.match(scopesInClaim(claims.all["scope"]), {
-    onNone: () => scopesOf(role),
-    onSome: (to) => intersectScopes(scopesOf(role), to),
-  })
+export const scopesFor = (role: Role, { all }: Claims): ReadonlyArray<string> =>
+  SCOPE_CLAIMS.flatMap((name) =>
+    Option.toArray(scopesInClaim(Object.hasOwn(all, name) ? all[name] : undefined)),
+  ).reduce(intersectScopes, scopesOf(role))
 
 /** When the token with these claims ends. Its verification required `exp`. */
 export const endOf = (claims: Claims): Date => nearestWritable(Number(claims.all["exp"]) * 1000)

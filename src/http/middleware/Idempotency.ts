@@ -2,11 +2,11 @@
  * Implements `Idempotency-Key`: a POST that is retried within 24 hours gets the stored response (contract, section 2).
  * The response commits in the transaction of the change, so that neither can be stored without the other.
  */
-import { Duration, Effect, Layer, Option, Predicate } from "effect"
+import { Duration, Effect, Exit, Layer, Option, Predicate } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { createHash } from "node:crypto"
 import { IdempotencyRepo } from "../../domains/idempotency/Repo.ts"
-import type { StoredResponse } from "../../domains/idempotency/Repo.ts"
+import type { ResponseKey, StoredResponse } from "../../domains/idempotency/Repo.ts"
 import { RequestOwner } from "../../kernel/contract/Caller.ts"
 import {
   annotationOf,
@@ -18,10 +18,17 @@ import {
 import { CurrentDryRun } from "../../kernel/contract/dryruns/DryRun.ts"
 import { IdempotencyKeyInFlight, IdempotencyKeyReused, SecretNotReplayable } from "../../kernel/contract/Problem.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
+import { canonicalJson } from "../../kernel/values/CanonicalJson.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { textOf } from "./ProblemResponses.ts"
 
 const RETENTION = Duration.hours(24)
+
+/** How long a request that works in several transactions holds its key at most: longer than any request may take. */
+const MAX_CLAIM = Duration.seconds(90)
+
+/** The status of a row that is no response yet, but the claim of a request in flight. */
+const CLAIMED = 0
 
 const KEY = /^[\x21-\x7e]{1,255}$/
 
@@ -29,11 +36,13 @@ const hashOf = (method: string, url: string, body: string): Uint8Array =>
   createHash("sha256").update(method).update("\n").update(url).update("\n").update(body).digest()
 
 /**
- * What a key is bound to: method, path, query and body. `url` has neither scheme nor host, also if the request target
- * has the absolute form, so a retry through another address or node is the same request. Nodes of earlier releases
- * compare `originalUrl`, which has both.
+ * What a key is bound to: method, path, query and the value of the body, because a retry by another process or SDK writes the same
+ * JSON differently. `url` has neither scheme nor host, also if the request target has the absolute form, so a retry through another
+ * address or node is the same request. Nodes of earlier releases compare the bytes of the body: of `originalUrl`, which has both, or
+ * of `url`.
  */
 const fingerprintsOf = ({ method, originalUrl, url }: HttpServerRequest.HttpServerRequest, body: string) => ({
+  byValue: hashOf(method, url, canonicalJson(body)),
   withHost: hashOf(method, originalUrl, body),
   withoutHost: hashOf(method, url, body),
 })
@@ -41,14 +50,20 @@ const fingerprintsOf = ({ method, originalUrl, url }: HttpServerRequest.HttpServ
 type Fingerprints = ReturnType<typeof fingerprintsOf>
 
 // Covers the fingerprint of the row too: a node of an earlier release that replaces an expired row replaces only that one.
-const targetFingerprintOf = (fingerprint: Uint8Array, { withoutHost }: Fingerprints): Uint8Array =>
-  createHash("sha256").update(fingerprint).update(withoutHost).digest()
+const targetFingerprintOf = (fingerprint: Uint8Array, target: Uint8Array): Uint8Array =>
+  createHash("sha256").update(fingerprint).update(target).digest()
 
 // The path alone is unknown if an earlier release stored the response. A retry through another address is then rejected,
 // because it must not run again.
-const isSameRequest = ({ fingerprint, targetFingerprint }: StoredResponse, request: Fingerprints): boolean =>
-  Buffer.compare(fingerprint, request.withHost) === 0 ||
-  (targetFingerprint !== null && Buffer.compare(targetFingerprint, targetFingerprintOf(fingerprint, request)) === 0)
+const isSameRequest = (
+  { fingerprint, targetFingerprint }: StoredResponse,
+  { byValue, withHost, withoutHost }: Fingerprints,
+): boolean =>
+  Buffer.compare(fingerprint, withHost) === 0 ||
+  [byValue, withoutHost].some(
+    (target) =>
+      targetFingerprint !== null && Buffer.compare(targetFingerprint, targetFingerprintOf(fingerprint, target)) === 0,
+  )
 
 const replay = (storedResponse: StoredResponse): HttpServerResponse.HttpServerResponse => {
   const headers = {
@@ -74,6 +89,24 @@ const nameOf = (body: string | null): string | null => {
 // Stores a hash of the key, because some callers use a secret as their key.
 const storedKey = (key: string): string => createHash("sha256").update(key).digest("base64url")
 
+const isSuccess = ({ status }: HttpServerResponse.HttpServerResponse): boolean => status >= 200 && status < 300
+
+/** A response as it is stored. */
+const storedForm = (response: HttpServerResponse.HttpServerResponse, returnsSecret: boolean) => {
+  const body = textOf(response) ?? null
+  return {
+    status: response.status,
+    location: response.headers["location"] ?? null,
+    body: returnsSecret ? null : body,
+    secretSlug: returnsSecret ? (nameOf(body) ?? "") : null,
+  }
+}
+
+const inFlight = () =>
+  new IdempotencyKeyInFlight({
+    detail: "The first request with this key is still in progress. Try again shortly.",
+  })
+
 /** Middleware of every POST. Without the header it does nothing. */
 export const layer = Layer.effect(
   Idempotency,
@@ -81,25 +114,14 @@ export const layer = Layer.effect(
     const responses = yield* IdempotencyRepo
     const transactions = yield* Transactions
 
-    const runOnce = Effect.fnUntraced(function* <E, R>(
-      key: string,
-      handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
-      returnsSecret: boolean,
-    ) {
-      const request = yield* HttpServerRequest.HttpServerRequest
-      const owner = yield* RequestOwner
-      const fingerprints = fingerprintsOf(request, yield* Effect.orDie(request.text))
-      const at = yield* now
+    /** Locks the key of a request until the transaction ends, and returns the stored response, if there is one. */
+    const lookUp = Effect.fnUntraced(function* (name: ResponseKey, fingerprints: Fingerprints) {
       // The request that holds the lock runs. PostgreSQL releases the lock with the transaction, even after a crash.
-      const name = { callerId: owner.credentialId, key }
-      if (!(yield* responses.tryLock(name))) {
-        return yield* new IdempotencyKeyInFlight({
-          detail: "The first request with this key is still in progress. Try again shortly.",
-        })
-      }
-      const stored = yield* responses.find(name, at)
+      if (!(yield* responses.tryLock(name))) return yield* inFlight()
+      const stored = yield* responses.find(name, yield* now)
       if (Option.isSome(stored)) {
         const storedResponse = stored.value
+        if (storedResponse.status === CLAIMED) return yield* inFlight()
         if (!isSameRequest(storedResponse, fingerprints)) {
           return yield* new IdempotencyKeyReused({
             detail: "This key was already used with a different request. Use a new key.",
@@ -112,24 +134,69 @@ export const layer = Layer.effect(
         }
         return replay(storedResponse)
       }
+      return undefined
+    })
+
+    const keyed = Effect.fnUntraced(function* (key: string) {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const owner = yield* RequestOwner
+      const fingerprints = fingerprintsOf(request, yield* Effect.orDie(request.text))
+      const name = { callerId: owner.credentialId, key }
+      const store = Effect.fnUntraced(function* (
+        response: Omit<StoredResponse, "fingerprint" | "targetFingerprint">,
+        retention: Duration.Duration,
+      ) {
+        const stored = {
+          ...response,
+          fingerprint: fingerprints.withHost,
+          targetFingerprint: targetFingerprintOf(fingerprints.withHost, fingerprints.byValue),
+        }
+        const expiresAt = new Date((yield* now).getTime() + Duration.toMillis(retention))
+        yield* responses.store(name, owner.organizationId, stored, expiresAt)
+      })
+      return { name, fingerprints, store }
+    })
+
+    const runOnce = Effect.fnUntraced(function* <E, R>(
+      key: string,
+      handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+      returnsSecret: boolean,
+    ) {
+      const { fingerprints, name, store } = yield* keyed(key)
+      const known = yield* lookUp(name, fingerprints)
+      if (known !== undefined) return known
       const response = yield* handler
-      if (response.status >= 200 && response.status < 300) {
-        const body = textOf(response) ?? null
-        yield* responses.store(
-          name,
-          owner.organizationId,
-          {
-            fingerprint: fingerprints.withHost,
-            targetFingerprint: targetFingerprintOf(fingerprints.withHost, fingerprints),
-            status: response.status,
-            location: response.headers["location"] ?? null,
-            body: returnsSecret ? null : body,
-            secretSlug: returnsSecret ? (nameOf(body) ?? "") : null,
-          },
-          new Date(at.getTime() + Duration.toMillis(RETENTION)),
-        )
-      }
+      if (isSuccess(response)) yield* store(storedForm(response, returnsSecret), RETENTION)
       return response
+    })
+
+    /**
+     * The same for a handler that works in transactions of its own. The key is claimed before it begins. If the process dies
+     * meanwhile, the claim expires, and the request runs again.
+     */
+    const runInPieces = Effect.fnUntraced(function* <E, R>(
+      key: string,
+      handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+    ) {
+      const { fingerprints, name, store } = yield* keyed(key)
+      const claim = { status: CLAIMED, location: null, body: null, secretSlug: null }
+      return yield* Effect.uninterruptibleMask((restore) =>
+        Effect.flatMap(
+          transactions.run(
+            Effect.tap(lookUp(name, fingerprints), (known) =>
+              known === undefined ? store(claim, MAX_CLAIM) : Effect.void,
+            ),
+          ),
+          (known) =>
+            known !== undefined
+              ? Effect.succeed(known)
+              : Effect.onExit(restore(handler), (exit) =>
+                  Exit.isSuccess(exit) && isSuccess(exit.value)
+                    ? store(storedForm(exit.value, false), RETENTION)
+                    : responses.release(name, CLAIMED),
+                ),
+        ),
+      )
     })
 
     return Idempotency.of((handler, { endpoint }) =>
@@ -138,12 +205,13 @@ export const layer = Layer.effect(
         // Passes a malformed key to the handler, whose header schema rejects it with its location.
         if (key === undefined || !KEY.test(key)) return handler
         if (annotationOf(endpoint, CallsThirdParty) === true) return handler
-        if (annotationOf(endpoint, RunsInPieces) === true) return handler
         return Effect.flatMap(CurrentDryRun, (events) =>
           // A dry run stores nothing, so its key stays free for the real request.
           events !== undefined
             ? handler
-            : transactions.run(runOnce(storedKey(key), handler, annotationOf(endpoint, ReturnsSecret) === true)),
+            : annotationOf(endpoint, RunsInPieces) === true
+              ? runInPieces(storedKey(key), handler)
+              : transactions.run(runOnce(storedKey(key), handler, annotationOf(endpoint, ReturnsSecret) === true)),
         )
       }),
     )

@@ -2,6 +2,7 @@
 import { Context, Schema } from "effect"
 import { component } from "./Component.ts"
 import { Uuid } from "../values/Identifiers.ts"
+import { allows } from "./Scope.ts"
 
 /** A reference to an acting identity: a person, a service account or the platform identity. */
 export const ActorReference = Schema.Struct({ id: Uuid, name: Schema.String }).annotate(
@@ -58,3 +59,10 @@ export class RequestOwner extends Context.Service<
 /** Whether an instance exists for the caller, by its slug. */
 export const mayUseInstance = ({ confinedTo }: Pick<Caller["Service"], "confinedTo">, slug: string): boolean =>
   confinedTo === undefined || confinedTo.slug === slug
+
+/**
+ * Whether the caller may lower what was counted. A license key is at the customer's site, and may not: otherwise it could reset
+ * the usage that limits its instance.
+ */
+export const mayLowerUsage = ({ confinedTo, scopes }: Pick<Caller["Service"], "confinedTo" | "scopes">): boolean =>
+  confinedTo === undefined || allows(scopes, "write:licenses")

@@ -63,8 +63,8 @@ export class AcceptsSecret extends Context.Service<AcceptsSecret, true>()("keysh
 export class CallsThirdParty extends Context.Service<CallsThirdParty, true>()("keyshelf/kernel/CallsThirdParty") {}
 
 /**
- * Marks an endpoint that works in several transactions and can be repeated safely. Its response is not stored for
- * replay: storing it would make one transaction of all of them.
+ * Marks an endpoint that works in several transactions and can be repeated safely. Its response is stored after them: storing it
+ * with them would make one transaction of all.
  */
 export class RunsInPieces extends Context.Service<RunsInPieces, true>()("keyshelf/kernel/RunsInPieces") {}
 

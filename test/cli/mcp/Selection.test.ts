@@ -1,4 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
+import { definitionsFor } from "../../../src/cli/remote/mcp/Callers.ts"
+import type { ToolCaller } from "../../../src/cli/remote/mcp/Callers.ts"
 import { readDefinitions } from "../../../src/cli/remote/mcp/Definitions.ts"
 import { isRead, toolsFor, WITHOUT_TOOL } from "../../../src/cli/remote/mcp/Selection.ts"
 import { CANNOT_BE_CHANGED } from "../../../src/kernel/contract/Rewritable.ts"
@@ -33,6 +35,39 @@ describe("the tools for assistants", () => {
           id,
         )
     }
+  })
+
+  it("a license key has the tools that it may call, and only admins have those for admins", () => {
+    const scopes = ["read:instances", "write:instances", "read:feature_flags", "read:licenses"]
+    const namesOf = (caller: ToolCaller) =>
+      toolsFor(definitionsFor(definitions, caller), { scopes, write: true })
+        .map(({ id }) => id)
+        .toSorted()
+    const tools = namesOf({ kind: "INSTANCE" })
+    assert.includeMembers(tools, [
+      "getMe",
+      "getInstance",
+      "checkInstance",
+      "reportUsage",
+      "acquireLease",
+      "evaluateFlag",
+    ])
+    for (const id of ["listInstances", "createInstance", "listLicenses", "listFeatureFlags", "deleteInstance"]) {
+      assert.notInclude(tools, id)
+    }
+    const everything = namesFor(everyScope, true)
+    const namesWithEveryScope = (caller: ToolCaller) =>
+      toolsFor(definitionsFor(definitions, caller), { scopes: everyScope, write: true }).map(({ id }) => id)
+    for (const caller of [
+      { kind: "SERVICE_ACCOUNT", role: null },
+      { kind: "PERSON", role: "ADMIN" },
+      { kind: "PLATFORM" },
+    ]) {
+      assert.deepStrictEqual(namesWithEveryScope(caller), everything)
+    }
+    const member = namesWithEveryScope({ kind: "PERSON", role: "MEMBER" })
+    assert.isAbove(everything.length, member.length)
+    assert.notInclude(member, "createMetadataField")
   })
 
   it("the scopes of the token decide which tools there are", () => {

@@ -12,6 +12,8 @@ import { toolsFor } from "./Selection.ts"
 const Identity = Schema.Struct({
   identity: Schema.Struct({ name: Schema.String }),
   organization: Schema.Struct({ slug: Schema.String }),
+  kind: Schema.String,
+  role: Schema.optionalKey(Schema.NullOr(Schema.String)),
   scopes: Schema.Array(Schema.String),
 })
 
@@ -28,7 +30,9 @@ const serve = Effect.fnUntraced(function* (write: boolean) {
   const me = yield* Schema.decodeUnknownEffect(Identity)(yield* identity).pipe(
     Effect.mapError(() => new CommandFailed({ message: `${url} does not say who the token belongs to.` })),
   )
-  const tools = toolsFor(readDefinitions(), { scopes: me.scopes, write })
+  // Loaded only here, like the server: it needs the definitions of the whole API.
+  const { definitionsFor } = yield* Effect.promise(() => import("./Callers.ts"))
+  const tools = toolsFor(definitionsFor(readDefinitions(), me), { scopes: me.scopes, write })
   yield* Console.error(
     `keyshelf mcp: ${tools.length} tools for ${me.identity.name} of ${me.organization.slug}${write ? "" : ", which read only"}`,
   )

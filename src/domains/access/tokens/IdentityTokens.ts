@@ -18,8 +18,8 @@ const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"]
 /** Accepted `typ` headers: none, JWT, or access token (RFC 9068). Logout tokens and internal JWTs are rejected. */
 const TYPES = new Set<unknown>([undefined, "jwt", "at+jwt"])
 
-/** A longer token is rejected without decoding it. Proxies reject headers of this size too. */
-const MAX_TOKEN_LENGTH = 8192
+/** A longer token is rejected without decoding it. Providers that write a person's many groups into it need 12 KiB. */
+const MAX_TOKEN_LENGTH = 16_384
 
 const CLOCK_SKEW_SECONDS = 60
 

@@ -101,6 +101,8 @@ export class LogKeeper extends Context.Service<
         const placed = streams.filter(({ head, organizationId }) => sealedTo.get(organizationId) !== head)
         const grown = new Set([...(yield* unplaced), ...placed.map(({ organizationId }) => organizationId)])
         const sealed = yield* Effect.forEach(grown, (id) => Effect.exit(unlessRefused(id, sealStream(id), false)))
+        // A request that was refused has found a changed log. It is signed now, so that the health shows it.
+        for (const id of yield* checkpoints.takeRefused) dueAt.set(id, 0)
         const at = (yield* now).getTime()
         const due = [...dueAt].filter(([, millis]) => millis <= at).map(([id]) => id)
         const signed = yield* Effect.forEach(due, (id) => Effect.exit(unlessRefused(id, sign(id), undefined)))

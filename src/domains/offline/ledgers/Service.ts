@@ -4,7 +4,7 @@ import { Caller } from "../../../kernel/contract/Caller.ts"
 import { Cursors } from "../../../kernel/contract/Page.ts"
 import type { Page, PageRequest } from "../../../kernel/contract/Page.ts"
 import { failWithErrors } from "../../../kernel/contract/Problem.ts"
-import type { InvalidCursor, ValidationFailed } from "../../../kernel/contract/Problem.ts"
+import type { InvalidCursor, MissingScope, ValidationFailed } from "../../../kernel/contract/Problem.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Events } from "../../events/Service.ts"
@@ -44,7 +44,7 @@ export class OfflineLedgers extends Context.Service<
     readonly upload: (
       instanceSlug: string,
       input: UploadOfflineUsage,
-    ) => Effect.Effect<OfflineUsageUpload, InstanceNotFound | Refusal | ValidationFailed, Caller>
+    ) => Effect.Effect<OfflineUsageUpload, InstanceNotFound | MissingScope | Refusal | ValidationFailed, Caller>
     /** By source. */
     readonly list: (
       instanceSlug: string,

@@ -155,7 +155,7 @@ export const makeBatchCounting = Effect.gen(function* () {
     const counting = yield* takeIds(caller.organizationId, events, at)
     if (counting.length === 0) return noOutcomes
     const uses = counting.map(({ meter, timestamp, uniqueKey }) => ({ meter, at: timestamp, uniqueKey }))
-    const counted = postEvents(yield* ledger.open(caller.organizationId, uses), counting, caller.actor)
+    const counted = postEvents(yield* ledger.open(caller.organizationId, uses), counting, caller)
     const rejectedEvents = counting.filter((event) => counted.outcomes.get(event)?.status === "rejected")
     if (rejectedEvents.length > 0) yield* ids.releaseEventIds(caller.organizationId, idsOf(rejectedEvents))
     yield* ledger.close(caller, [...counted.accounts.values()])

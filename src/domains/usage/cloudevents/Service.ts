@@ -3,7 +3,7 @@
  */
 import { Context, Effect, Exit, Layer, Option } from "effect"
 import { Caller, mayUseInstance } from "../../../kernel/contract/Caller.ts"
-import { ValidationFailed } from "../../../kernel/contract/Problem.ts"
+import { MissingScope, ValidationFailed } from "../../../kernel/contract/Problem.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transaction } from "../../../kernel/database/Transactions.ts"
 import {
@@ -95,6 +95,8 @@ const rejectionOf = ({ code, message: detail = "The event cannot be counted." }:
       return new UsageEventEntitlementNotFound({ detail })
     case "ReportUsage.ThresholdExceeded":
       return new UsageEventThresholdExceeded({ detail })
+    case "Auth.MissingScope":
+      return new MissingScope({ detail })
     case "ReportUsage.NotReportable":
       return new UsageEventNotReportable({ detail })
     default:

@@ -1,5 +1,6 @@
 /** Rules of events and buckets. Pure. */
 import { BigDecimal, Option } from "effect"
+import { createHash } from "node:crypto"
 import type { ValidationError } from "../../../kernel/contract/Problem.ts"
 import { amountOf, zero } from "../../../kernel/values/Decimal.ts"
 import {
@@ -13,6 +14,7 @@ import {
 import type { ReportAggregation } from "../../entitlements/Model.ts"
 import { valueOf } from "../rules/Aggregation.ts"
 import type { Total, UsageEvent } from "../rules/Aggregation.ts"
+import type { TotalKey } from "../ledger/Account.ts"
 import { MAX_BUCKETS } from "./Model.ts"
 import type { BucketSize, HistoryQuery, UsageBucket } from "./Model.ts"
 
@@ -22,16 +24,29 @@ export interface EventPlace {
   readonly ordinal: number
 }
 
-/** The id of an event: the start of its period and its number in it. */
-export const eventId = ({ ordinal, periodStart }: EventPlace): string =>
+/** What an event was counted for. */
+export type EventMeter = Pick<TotalKey, "instanceId" | "entitlementId">
+
+// 64 bits: no two meters of an organization share them.
+const MAX_METER_LENGTH = 16
+
+const meterText = ({ entitlementId, instanceId }: EventMeter): string =>
+  createHash("sha256").update(`${instanceId} ${entitlementId}`).digest("hex").slice(0, MAX_METER_LENGTH)
+
+/** The start of an event's period and its number in it: the whole id in the release before. */
+export const placeText = ({ ordinal, periodStart }: EventPlace): string =>
   `${periodStart.getTime().toString(36)}-${ordinal.toString(36)}`
 
-/** The place that an id names. */
-export const placeOf = (id: string): Option.Option<EventPlace> => {
-  const [, start, ordinal] = /^(-?[0-9a-z]{1,11})-([0-9a-z]{1,10})$/.exec(id) ?? []
+/** The id of an event, which no other one of the organization has. It is computed, because a column would cost each report. */
+export const eventId = (place: EventPlace, meter: EventMeter): string => `${placeText(place)}-${meterText(meter)}`
+
+/** The place of a meter's event that an id names. The id of another meter's event names none. */
+export const placeOf = (id: string, meter: EventMeter): Option.Option<EventPlace> => {
+  const [, start, ordinal] = /^(-?[0-9a-z]{1,11})-([0-9a-z]{1,10})(?:-[0-9a-f]{16})?$/.exec(id) ?? []
   if (start === undefined || ordinal === undefined) return Option.none()
   const place = { periodStart: new Date(Number.parseInt(start, 36)), ordinal: Number.parseInt(ordinal, 36) }
-  return isWritable(place.periodStart.getTime()) && eventId(place) === id ? Option.some(place) : Option.none()
+  if (!isWritable(place.periodStart.getTime())) return Option.none()
+  return id === eventId(place, meter) || id === placeText(place) ? Option.some(place) : Option.none()
 }
 
 /**

@@ -24,8 +24,8 @@ import { RollupsRepo } from "./RollupsRepo.ts"
 import { bucketBounds, bucketsOf, contributions, eventId, placeOf, rangeErrors, totalWithout } from "./Rules.ts"
 import type { PeriodHours } from "./Rules.ts"
 
-const eventOf = ({ behavior: _, ordinal, periodStart, value, ...event }: EventRow): UsageEventRecord => ({
-  id: eventId({ periodStart, ordinal }),
+const eventOf = (meter: Meter, { behavior: _, ordinal, periodStart, value, ...event }: EventRow): UsageEventRecord => ({
+  id: eventId({ periodStart, ordinal }, meter),
   value: amountOf(storedDecimal(value)),
   ...event,
 })
@@ -68,7 +68,7 @@ const make = Effect.gen(function* () {
       (after, count) => repo.list(meter, filters, after, count),
       ({ ordinal, periodStart, timestamp }) => [periodStart.getTime(), timestamp.getTime(), ordinal],
     )
-    return { ...page, items: page.items.map(eventOf) }
+    return { ...page, items: page.items.map((row) => eventOf(meter, row)) }
   })
 
   /** The account without an event: computed from the total if that is enough, otherwise from the other events. */
@@ -98,7 +98,7 @@ const make = Effect.gen(function* () {
         yield* rollups.planWithoutJit
         const [meter] = yield* meters.keep(organizationId, [{ instance, entitlement }], yield* now)
         if (meter === undefined) return yield* reports.failMissing(organizationId, instance, entitlement)
-        const place = Option.filter(placeOf(id), () => isReported(meter))
+        const place = Option.filter(placeOf(id, meter), () => isReported(meter))
         if (Option.isNone(place)) return yield* notFound
         const { ordinal, periodStart } = place.value
         const key = { ...meter, periodStart }
@@ -117,7 +117,7 @@ const make = Effect.gen(function* () {
             : rollups.recompute(key, event.timestamp, rolledTo)
         }
         yield* events.emit(caller, "USAGE_EVENT_VOIDED", {
-          ...eventOf(event),
+          ...eventOf(meter, event),
           voidedAt: at,
           voidedBy: actor,
           instanceId: meter.instanceId,

@@ -57,6 +57,10 @@ export const limitText = (meter: Meter): string => {
   return `${decimalText(limit?.value ?? zero)} (${limit?.overagePercent ?? 0} % overage)`
 }
 
+/** The detail of a rejection because a license key would lower usage. */
+export const LOWERING_TEXT =
+  "A license key cannot lower what was counted: that requires the scope write:licenses. Report it with a credential that has this scope."
+
 /** The detail of a rejection. */
 export const rejectionText = (rejection: RejectionReason, { held, meter, total }: Account): string => {
   const what = `"${meter.entitlement}" of "${meter.instance}"`
@@ -67,5 +71,7 @@ export const rejectionText = (rejection: RejectionReason, { held, meter, total }
       return `The limit of ${what} is ${limitText(meter)}; ${decimalText(total.value)} is used in the period and ${decimalText(held)} is held by reservations.`
     case "negative":
       return `The total of ${what} would fall below zero.`
+    case "lowering":
+      return LOWERING_TEXT
   }
 }

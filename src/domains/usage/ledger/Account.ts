@@ -4,9 +4,10 @@
  */
 import { BigDecimal } from "effect"
 import { amountOf } from "../../../kernel/values/Decimal.ts"
+import { isBefore } from "../../../kernel/values/Timestamp.ts"
 import type { AggregationMethod, ReportAggregation } from "../../entitlements/Model.ts"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
-import { add } from "../rules/Aggregation.ts"
+import { add, lowers } from "../rules/Aggregation.ts"
 import type { Total, UsageEvent } from "../rules/Aggregation.ts"
 import { isUnlimited } from "../rules/Decision.ts"
 import { crossingsAt, limitOf, newlyCrossed, rejectionReason } from "../rules/Limits.ts"
@@ -178,7 +179,7 @@ export const isConsumable = (meter: Meter): boolean => {
 }
 
 /** Why an event is rejected. */
-export type RejectionReason = "not-granted" | "cap" | "negative"
+export type RejectionReason = "not-granted" | "cap" | "negative" | "lowering"
 
 /** How an event is posted. */
 export interface PostOptions {
@@ -186,13 +187,23 @@ export interface PostOptions {
   readonly laterEvents?: ReadonlyArray<UsageEvent>
   /** The amount was reserved, so that neither a limit nor a missing grant rejects it. */
   readonly isReserved?: boolean
+  /** Whether the reporter may lower what was counted. */
+  readonly mayLower?: boolean
 }
+
+/**
+ * Whether an event takes away from what is counted: at once, or as a `set` of a later time than any decision, because it leaves
+ * out what is counted until then.
+ */
+const takesAway = (method: ReportAggregation, account: Account, event: ReportedEvent, next: Total): boolean =>
+  lowers(method, event, account.total.value, next.value) ||
+  (event.behavior === "set" && method !== "LATEST" && isBefore(account.decidedAt, event.timestamp))
 
 /** Posts an event. If it is rejected, the account stays as it was, except for an exceeded cap. */
 export const post = (
   account: Account,
   event: ReportedEvent,
-  { isReserved = false, laterEvents = [] }: PostOptions = {},
+  { isReserved = false, laterEvents = [], mayLower = false }: PostOptions = {},
 ): { readonly account: Account; readonly rejection?: RejectionReason } => {
   const { meter, total } = account
   const method = reportMethodOf(meter)
@@ -200,6 +211,7 @@ export const post = (
   const isNewKey = key !== null && !account.knownKeys.has(key) && !account.newKeys.has(key)
   const next = add(method, total, event, { isNewKey, laterEvents })
   const limit = limitFor(meter)
+  if (!mayLower && takesAway(method, account, event, next)) return { account, rejection: "lowering" }
   if (BigDecimal.isNegative(next.value)) return { account, rejection: "negative" }
   const rejection = isReserved ? undefined : rejectionReason(limit, total.value, next.value, account.held)
   if (rejection === "cap") {

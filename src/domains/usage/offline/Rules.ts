@@ -6,8 +6,8 @@ import type { Allowance } from "../allowances/Model.ts"
 import { invalidEvent } from "../cloudevents/Model.ts"
 import { checkMetered, parseEvent, unknownEntitlement } from "../cloudevents/Rules.ts"
 import type { CountableEvent, ParsedEvent, RejectedEvent } from "../cloudevents/Rules.ts"
-import { isConsumable, limitFor, meterPeriodAt, post, withCapExceeded } from "../ledger/Account.ts"
-import type { Account, ReportedEvent, TotalKey } from "../ledger/Account.ts"
+import { isConsumable, limitFor, meterPeriodAt, methodOf, post, withCapExceeded } from "../ledger/Account.ts"
+import type { Account, PostOptions, ReportedEvent, TotalKey } from "../ledger/Account.ts"
 import type { Meter } from "../ledger/Model.ts"
 import { rejectionReason } from "../rules/Limits.ts"
 import type { Period } from "../rules/Period.ts"
@@ -44,13 +44,17 @@ export const checkUse = (
  * Posts usage that has happened: neither the cap nor a missing grant rejects it. An account above its cap is marked, so that
  * the event of the cap is emitted.
  */
-export const postPastCap = (account: Account, event: ReportedEvent): ReturnType<typeof post> => {
-  const posted = post(account, event, { isReserved: true })
+export const postPastCap = (account: Account, event: ReportedEvent, options: PostOptions): ReturnType<typeof post> => {
+  const posted = post(account, event, { ...options, isReserved: true })
   if (posted.rejection !== undefined) return posted
   const { meter, total } = posted.account
   const exceeds = rejectionReason(limitFor(meter), account.total.value, total.value, zero) === "cap"
   return exceeds ? { account: withCapExceeded(posted.account) } : posted
 }
+
+/** Whether one of the events is a correction, which lowers what was counted. */
+export const hasCorrection = (events: ReadonlyArray<CountableEvent>): boolean =>
+  events.some(({ meter, value }) => methodOf(meter) === "SUM" && BigDecimal.isNegative(value))
 
 /** By how much a ledger raised a total. */
 export interface Growth extends TotalKey {

@@ -1,19 +1,21 @@
 /** Counts usage that happened without a connection, through the accounts of all usage (design, A5). */
 import { Context, Effect, Layer, Option } from "effect"
-import { Caller } from "../../../kernel/contract/Caller.ts"
+import { Caller, mayLowerUsage } from "../../../kernel/contract/Caller.ts"
+import { MissingScope } from "../../../kernel/contract/Problem.ts"
 import { Transaction } from "../../../kernel/database/Transactions.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { AllowancesRepo } from "../allowances/Repo.ts"
 import { postEvents } from "../cloudevents/EventPosting.ts"
 import type { Outcome } from "../cloudevents/Model.ts"
 import type { CountableEvent, ParsedEvent, RejectedEvent } from "../cloudevents/Rules.ts"
+import { LOWERING_TEXT } from "../ledger/Acceptance.ts"
 import { totalNameOf } from "../ledger/Account.ts"
 import { LedgerRepo } from "../ledger/LedgerRepo.ts"
 import { LockedLedger } from "../ledger/LockedLedger.ts"
 import type { Meter } from "../ledger/Model.ts"
 import type { MeteredInstance, OfflineUse, OverAllowance } from "./Model.ts"
 import { OfflineUsageRepo } from "./Repo.ts"
-import { checkUse, growthsOf, overAllowances, parseUse, periodsOf, postPastCap } from "./Rules.ts"
+import { checkUse, growthsOf, hasCorrection, overAllowances, parseUse, periodsOf, postPastCap } from "./Rules.ts"
 import type { MeterPeriod } from "./Rules.ts"
 
 const isValid = <Event extends ParsedEvent | CountableEvent>(event: Event | RejectedEvent): event is Event =>
@@ -43,12 +45,12 @@ export class OfflineUsage extends Context.Service<
   {
     /**
      * Counts uses of an instance in their order, each in the period of its time, past caps too. The caller has made sure that none
-     * is counted twice. Returns the outcome of each.
+     * is counted twice. Returns the outcome of each. Fails if one is a correction, and the caller may not make it.
      */
     readonly count: <Use extends OfflineUse>(
       instance: MeteredInstance,
       uses: ReadonlyArray<Use>,
-    ) => Effect.Effect<ReadonlyMap<Use, Outcome>, never, Caller | Transaction>
+    ) => Effect.Effect<ReadonlyMap<Use, Outcome>, MissingScope, Caller | Transaction>
     /** By how much all that ledgers brought is above the allowances, in the periods of these events. */
     readonly overAllowance: (
       instance: MeteredInstance,
@@ -78,9 +80,11 @@ export class OfflineUsage extends Context.Service<
       const post = Effect.fnUntraced(function* (events: ReadonlyArray<CountableEvent>) {
         if (events.length === 0) return noOutcomes
         const caller = yield* Caller
+        // A stored line cannot be sent again with another credential, so a license key's whole upload is denied.
+        if (!mayLowerUsage(caller) && hasCorrection(events)) return yield* new MissingScope({ detail: LOWERING_TEXT })
         const uses = events.map(({ meter, timestamp, uniqueKey }) => ({ meter, at: timestamp, uniqueKey }))
         const opened = yield* ledger.open(caller.organizationId, uses)
-        const { accounts, outcomes } = postEvents(opened, events, caller.actor, postPastCap)
+        const { accounts, outcomes } = postEvents(opened, events, caller, postPastCap)
         yield* ledger.close(caller, [...accounts.values()])
         const growths = growthsOf([...accounts.values()])
         if (growths.length > 0) yield* repo.add(caller.organizationId, growths)

@@ -94,7 +94,7 @@ export class UsageApi extends HttpApiGroup.make("usage")
         OpenApi.annotations({
           summary: "Report usage",
           description:
-            "Returns the usage of the period of `timestamp`, including this report. Usage above the limit and its overage is rejected and not stored. A report that lowers usage is always accepted.",
+            "Returns the usage of the period of `timestamp`, including this report. Usage above the limit and its overage is rejected and not stored. A report that lowers usage is always accepted, but from a license key it is 403: a negative value, and a `set` to less than what is counted.",
         }),
       ),
     HttpApiEndpoint.get("ofGroup", "/entitlement-groups/:entitlementGroupSlug/usage", {
@@ -141,7 +141,7 @@ export class UsageApi extends HttpApiGroup.make("usage")
         OpenApi.annotations({
           summary: "Report usage as CloudEvents",
           description:
-            "Takes one CloudEvent in structured or binary mode, or up to 1,000 in a batch. Each has its own result: `accepted`, `rejected` with the code of its problem, or `duplicate` if an event with the same `source` and `id` was accepted in the last 35 days. An event that is sent alone and rejected is 422 with that code. In binary mode, `ce-specversion`, `ce-id`, `ce-source`, `ce-type`, `ce-subject` and `ce-time` are headers with percent-encoded values, and the body is `data`.",
+            "Takes one CloudEvent in structured or binary mode, or up to 1,000 in a batch. Each has its own result: `accepted`, `rejected` with the code of its problem, or `duplicate` if an event with the same `source` and `id` was accepted in the last 35 days. An event that is sent alone and rejected is 422 with that code. A negative value from a license key is rejected with `Auth.MissingScope`, alone with 403. In binary mode, `ce-specversion`, `ce-id`, `ce-source`, `ce-type`, `ce-subject` and `ce-time` are headers with percent-encoded values, and the body is `data`.",
         }),
       ),
   )

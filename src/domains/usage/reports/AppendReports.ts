@@ -5,9 +5,10 @@
 import { Effect, Exit } from "effect"
 import type { EntitlementNotFound } from "../../entitlements/Errors.ts"
 import type { InstanceNotFound } from "../../instances/Errors.ts"
+import { mayLowerUsage } from "../../../kernel/contract/Caller.ts"
 import type { Caller } from "../../../kernel/contract/Caller.ts"
 import { invalid } from "../../../kernel/contract/Problem.ts"
-import type { ValidationFailed } from "../../../kernel/contract/Problem.ts"
+import type { MissingScope, ValidationFailed } from "../../../kernel/contract/Problem.ts"
 import { accountIn, accountName, entryOf, isConcurrent, post } from "../ledger/Account.ts"
 import type {
   ReportUsageNotReportable,
@@ -37,6 +38,7 @@ export type FailMissing = (
 export type Rejection =
   | InstanceNotFound
   | EntitlementNotFound
+  | MissingScope
   | ValidationFailed
   | ReportUsageNotReportable
   | ReportUsageThresholdExceeded
@@ -47,27 +49,27 @@ export const isAppend = ({ behavior = "append", transactionId }: ReportUsage): b
 
 /** Counts a report that {@link isAppend}. Under an idempotency key it is decided as `underKey`. */
 export const appendOperation = (
-  { actor, organizationId }: Caller["Service"],
+  caller: Caller["Service"],
   { entitlement, instance, report }: Report,
   failMissing: FailMissing,
   underKey: NonNullable<Operation<UsageEntry | undefined, Rejection | ReportUsageTransactionIdReused>["underKey"]>,
 ): Operation<UsageEntry | undefined, Rejection | ReportUsageTransactionIdReused> => ({
-  organizationId,
+  organizationId: caller.organizationId,
   underKey,
   meters: [{ instance, entitlement }],
   prepare: ([meter], at) => {
-    if (meter === undefined) return failMissing(organizationId, instance, entitlement)
+    if (meter === undefined) return failMissing(caller.organizationId, instance, entitlement)
     if (isConcurrent(meter)) return Effect.fail(notReportable(meter))
     const timestamp = report.timestamp ?? at
     const error = reportValidationError(meter, report, timestamp, at)
     if (error !== undefined) return Effect.fail(invalid(error.location, error.message, error.value))
-    const event = eventOf(report, timestamp, actor)
+    const event = eventOf(report, timestamp, caller.actor)
     const use = { meter, at: timestamp, uniqueKey: event.uniqueKey }
     return {
       uses: [use],
       decide: (accounts) => {
         const name = accountName(use)
-        const { account, rejection } = post(accountIn(accounts, name), event)
+        const { account, rejection } = post(accountIn(accounts, name), event, { mayLower: mayLowerUsage(caller) })
         const answer =
           rejection === undefined
             ? Exit.succeed(entryOf(meter, account.period, account.total))

@@ -3,7 +3,7 @@
  * under an idempotency key. They run in a transaction of their own or in the key's.
  */
 import { BigDecimal, Effect } from "effect"
-import { Caller } from "../../../kernel/contract/Caller.ts"
+import { Caller, mayLowerUsage } from "../../../kernel/contract/Caller.ts"
 import { invalid } from "../../../kernel/contract/Problem.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { ReportUsageTransactionIdReused } from "../Errors.ts"
@@ -58,7 +58,7 @@ export const makeLockedReportOperation = Effect.fnUntraced(function* (failMissin
     const laterEvents = isLateSet(account.total, event)
       ? yield* repo.eventsAfter(caller.organizationId, key, timestamp)
       : []
-    const posted = post(account, event, { laterEvents })
+    const posted = post(account, event, { laterEvents, mayLower: mayLowerUsage(caller) })
     yield* ledger.close(caller, [posted.account])
     return posted
   })

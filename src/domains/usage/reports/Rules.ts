@@ -1,7 +1,7 @@
 /** Validates reports and turns them into events (contract section 9, "Usage"; docs/usage.md). Pure. */
 import { BigDecimal, Predicate } from "effect"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
-import { invalid } from "../../../kernel/contract/Problem.ts"
+import { invalid, MissingScope } from "../../../kernel/contract/Problem.ts"
 import { parseDecimal, zero } from "../../../kernel/values/Decimal.ts"
 import { ReportUsageNotReportable, ReportUsageThresholdExceeded } from "../Errors.ts"
 import { notReportableText, rejectionText, timestampError, valueError } from "../ledger/Acceptance.ts"
@@ -59,7 +59,8 @@ export const eventOf = (report: ReportUsage, timestamp: Date, reportedBy: ActorR
 })
 
 /** The problem of a rejected report. */
-export const rejectionProblem = (rejection: RejectionReason, account: Account, { value }: ReportUsage) =>
-  rejection === "negative"
-    ? invalid("body.value", "must not bring the total below zero", value)
-    : new ReportUsageThresholdExceeded({ detail: rejectionText(rejection, account) })
+export const rejectionProblem = (rejection: RejectionReason, account: Account, { value }: ReportUsage) => {
+  if (rejection === "negative") return invalid("body.value", "must not bring the total below zero", value)
+  const detail = rejectionText(rejection, account)
+  return rejection === "lowering" ? new MissingScope({ detail }) : new ReportUsageThresholdExceeded({ detail })
+}

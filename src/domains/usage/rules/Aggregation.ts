@@ -114,6 +114,20 @@ export const fold = (method: ReportAggregation, events: ReadonlyArray<UsageEvent
   }, emptyTotal)
 }
 
+/**
+ * Whether an event lowers what was counted. A `LATEST` is a measurement, whose next value may be lower; so may that of an
+ * append to an `AVERAGE` or a `MIN`.
+ */
+export const lowers = (
+  method: ReportAggregation,
+  { behavior, value }: UsageEvent,
+  before: BigDecimal.BigDecimal,
+  after: BigDecimal.BigDecimal,
+): boolean => {
+  if (behavior === "append") return method === "SUM" && BigDecimal.isNegative(value)
+  return method !== "LATEST" && BigDecimal.isLessThan(after, before)
+}
+
 /** Sums of a period's events from the newest `set` on, including it, or of all if there is none. */
 export interface Summary {
   /** The value of that `set`. */

@@ -9,6 +9,14 @@ import { dayOf, PartitionsRepo } from "./PartitionsRepo.ts"
 /** How many days ahead partitions are created: a week without maintenance loses no attempt. */
 export const DAYS_AHEAD = 7
 
+/** For how many days after today partitions exist without a gap; 0 if there is none for tomorrow. */
+export const headroomOf = (days: ReadonlyArray<number>, today: number): number => {
+  const existing = new Set(days)
+  let last = today
+  while (existing.has(last + 1)) last++
+  return existing.has(today) ? last - today : 0
+}
+
 /** The partitions of the history. */
 export class Partitions extends Context.Service<
   Partitions,
@@ -60,10 +68,15 @@ export class Partitions extends Context.Service<
         const at = yield* now
         const today = dayOf(at)
         const ahead = Array.from({ length: DAYS_AHEAD + 1 }, (_, index) => today + index)
-        yield* transactions.run(Effect.flatMap(repo.tryLock, (isFree) => (isFree ? createMissing(ahead) : Effect.void)))
+        // Measured after a failure too, which is when it matters.
+        const measure = Effect.flatMap(repo.listDays, (days) =>
+          metrics.setMetric(metrics.partitionHeadroom, headroomOf(days, today)),
+        )
+        yield* Effect.ensuring(
+          transactions.run(Effect.flatMap(repo.tryLock, (isFree) => (isFree ? createMissing(ahead) : Effect.void))),
+          measure,
+        )
         yield* dropOld(dayOf(new Date(at.getTime() - Duration.toMillis(history))))
-        const newest = (yield* repo.listDays).at(-1) ?? today
-        yield* metrics.setMetric(metrics.partitionHeadroom, newest - today)
       })
 
       return Partitions.of({
