@@ -6,14 +6,16 @@ import type { Operation } from "../Operations.ts"
 import { eventText } from "../Lists.ts"
 import { asked } from "../Requests.ts"
 import { EXIT_CODES } from "../connection/ExitCodes.ts"
-import type { Request, RequestFailed } from "../connection/Service.ts"
+import { RequestFailed } from "../connection/Service.ts"
+import type { Request } from "../connection/Service.ts"
 import { liveEvents, RECONNECT_DELAY, storedEvents } from "./EventFeed.ts"
 import type { Batch, FeedEvent } from "./EventFeed.ts"
 
 /** Not of a live stream: the position is a cursor there, and the stream has no pages, no end and one order. */
 const NOT_LIVE: ReadonlyArray<string> = ["limit", "order", "until"]
 
-const isTemporary = (error: RequestFailed): boolean => error.exitCode === EXIT_CODES.unavailable
+const isTemporary = (error: unknown): boolean =>
+  error instanceof RequestFailed && error.exitCode === EXIT_CODES.unavailable
 
 interface Tail {
   readonly request: Request

@@ -1,11 +1,11 @@
 /** Reads the rows of an import from CSV or NDJSON, as they come. */
-import { Effect, Predicate, Stream } from "effect"
-import { createReadStream } from "node:fs"
-import { createInterface } from "node:readline"
-import type { Readable } from "node:stream"
+import { Predicate, Stream } from "effect"
+import { pipeline, Readable } from "node:stream"
 import { parseJson } from "../../../kernel/values/Decimal.ts"
 import { reason } from "../../../infra/embedded/Errors.ts"
-import { CommandFailed } from "../../Failure.ts"
+import type { CommandFailed } from "../../Failure.ts"
+import { cannotRead, inputOf, linesOf, textOf } from "../../input/Input.ts"
+import type { Input } from "../../input/Input.ts"
 
 export const formats = ["csv", "ndjson"] as const
 export type Format = (typeof formats)[number]
@@ -52,19 +52,23 @@ export const propertiesOf = (record: Readonly<Record<string, string>>): Record<s
   return properties
 }
 
-async function* csvRows(input: Readable): AsyncGenerator<Row> {
+async function* csvRows(input: Input): AsyncGenerator<Row, undefined> {
   // Only imports load the parser.
   const { parse } = await import("csv-parse")
-  const records: AsyncIterable<Readonly<Record<string, string>>> = input.pipe(
-    parse({ columns: true, bom: true, skip_empty_lines: true, trim: true }),
+  const parser = parse({ columns: true, skip_empty_lines: true, trim: true })
+  // The pipeline fails the parser if the input cannot be read.
+  const records: AsyncIterable<Readonly<Record<string, string>>> = pipeline(
+    Readable.from(textOf(input)),
+    parser,
+    () => undefined,
   )
   let number = 0
   for await (const record of records) yield { number: ++number, properties: propertiesOf(record) }
 }
 
-async function* ndjsonRows(input: Readable): AsyncGenerator<Row> {
+async function* ndjsonRows(input: Input): AsyncGenerator<Row, undefined> {
   let number = 0
-  for await (const line of createInterface({ input, crlfDelay: Infinity })) {
+  for await (const line of linesOf(input)) {
     if (line.trim() === "") continue
     number++
     let properties: unknown
@@ -80,28 +84,10 @@ async function* ndjsonRows(input: Readable): AsyncGenerator<Row> {
 
 /** The rows of a file, or of standard input (`-`). */
 export const readRows = (file: string, format: Format): Stream.Stream<Row, CommandFailed> =>
-  Stream.unwrap(
-    Effect.sync(() => {
-      const input = file === "-" ? process.stdin : createReadStream(file)
-      const rows = format === "csv" ? csvRows(input) : ndjsonRows(input)
-      // A file that cannot be read fails its stream, which the parser does not see.
-      const failed = new Promise<never>((_, reject) => input.once("error", reject))
-      failed.catch(() => {})
-      const merged: AsyncIterable<Row, undefined> = {
-        [Symbol.asyncIterator]: () => ({
-          next: () => Promise.race([rows.next() as Promise<IteratorResult<Row, undefined>>, failed]),
-          return: async () => {
-            input.destroy()
-            return { done: true as const, value: undefined }
-          },
-        }),
-      }
-      return Stream.fromAsyncIterable(
-        merged,
-        (error) =>
-          new CommandFailed({
-            message: `The rows cannot be read from ${file === "-" ? "standard input" : file}: ${reason(error)}`,
-          }),
-      )
-    }),
-  )
+  Stream.suspend(() => {
+    const input = inputOf(file)
+    return Stream.fromAsyncIterable(
+      format === "csv" ? csvRows(input) : ndjsonRows(input),
+      cannotRead("The rows", input),
+    )
+  })
