@@ -12,6 +12,7 @@ import { verificationOf } from "../domains/audit/rules/Verification.ts"
 import type { Finding, Verification } from "../domains/audit/rules/Verification.ts"
 import { logOrigin } from "../domains/signing/VerifierKey.ts"
 import * as Logging from "../infra/telemetry/Logging.ts"
+import { print } from "./Ending.ts"
 import { CommandFailed } from "./Failure.ts"
 import { cannotRead, fileInput, readText, streamLines } from "./input/Input.ts"
 
@@ -227,11 +228,7 @@ const verify = Command.make(
 )
 
 /** Writes lines to standard output at once: a pipe that is full stops the reading. */
-const write = (lines: ReadonlyArray<string>) =>
-  Effect.callback<void>((resume) => {
-    if (lines.length === 0) return resume(Effect.void)
-    process.stdout.write(`${lines.join("\n")}\n`, () => resume(Effect.void))
-  })
+const write = (lines: ReadonlyArray<string>) => (lines.length === 0 ? Effect.void : print(lines.join("\n")))
 
 const exportCommand = Command.make(
   "export",

@@ -8,8 +8,10 @@ import { makeTextReader } from "./TextDecoding.ts"
 /** A source of bytes, and its name in messages. */
 export interface Input {
   readonly name: string
-  readonly open: () => AsyncIterable<Uint8Array>
+  readonly open: () => Source
 }
+
+type Source = AsyncIterable<Uint8Array> & { readonly destroy?: () => unknown }
 
 export const fileInput = (file: string): Input => ({ name: file, open: () => createReadStream(file) })
 
@@ -62,6 +64,27 @@ export const readText = (what: string, input: Input): Effect.Effect<string, Comm
     catch: cannotRead(what, input),
   })
 
+/** What is read from an input, one after the other. An interruption closes the input: a generator that waits for it would not end. */
+export const streamOf = <A, E>(
+  input: Input,
+  read: (input: Input) => AsyncGenerator<A, undefined>,
+  onError: (error: unknown) => E,
+): Stream.Stream<A, E> =>
+  Stream.suspend(() => {
+    const source = input.open()
+    const items = read({ name: input.name, open: () => source })
+    const closing: AsyncIterable<A, undefined> = {
+      [Symbol.asyncIterator]: () => ({
+        next: () => items.next(),
+        return: async () => {
+          source.destroy?.()
+          return { done: true, value: undefined }
+        },
+      }),
+    }
+    return Stream.fromAsyncIterable(closing, onError)
+  })
+
 /** The lines of a text of any length. */
 export const streamLines = <E>(input: Input, onError: (error: unknown) => E): Stream.Stream<string, E> =>
-  Stream.suspend(() => Stream.fromAsyncIterable(linesOf(input), onError))
+  streamOf(input, linesOf, onError)

@@ -70,5 +70,5 @@ export const asked = Effect.fnUntraced(function* <A, E, R>(
   flags: Values & Parameters<typeof asking>[0],
   command: (request: Request) => Effect.Effect<A, E, R>,
 ) {
-  return yield* asking(flags, Effect.flatMap(requestOf(operation, flags), command))
+  return yield* asking(flags, Effect.flatMap(requestOf(operation, flags), command), operation.path)
 })

@@ -154,7 +154,7 @@ export const applyCommand = Command.make(
   Effect.fn(function* ({ dryRun, file, json: isJson, profile, prune, yes }) {
     const input = inputOf(file)
     const text = yield* parseCatalog(yield* readText("The catalogue", input), input.name)
-    yield* asking({ profile, json: isJson }, run({ file, dryRun, prune, yes, isJson }, text))
+    yield* asking({ profile, json: isJson }, run({ file, dryRun, prune, yes, isJson }, text), "/api")
   }),
 ).pipe(
   Command.withDescription(

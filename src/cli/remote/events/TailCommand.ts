@@ -1,6 +1,7 @@
 /** `keyshelf events tail`: follows the events of an organization until it is interrupted. */
 import { Console, Effect, Option, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
+import { print } from "../../Ending.ts"
 import { flagsFor } from "../Flags.ts"
 import type { Operation } from "../Operations.ts"
 import { eventText } from "../Lists.ts"
@@ -27,14 +28,14 @@ interface Tail {
 const follow = Effect.fnUntraced(function* ({ count, isJson, request }: Tail) {
   const reader: { left: number; position: string | undefined } = { left: count, position: undefined }
 
-  const print = Effect.fnUntraced(function* (event: FeedEvent) {
+  const printEvent = Effect.fnUntraced(function* (event: FeedEvent) {
     if (reader.left === 0) return
     reader.left -= 1
-    yield* Console.log(isJson ? JSON.stringify(event) : eventText(event))
+    yield* print(isJson ? JSON.stringify(event) : eventText(event))
   })
 
   const printBatch = Effect.fnUntraced(function* ({ events, position }: Batch) {
-    yield* Effect.forEach(events, print, { discard: true })
+    yield* Effect.forEach(events, printEvent, { discard: true })
     reader.position = position
   })
   const printed = <E, R>(batches: Stream.Stream<Batch, E, R>) =>
