@@ -11,9 +11,12 @@ const problem = (errors: ReadonlyArray<string>) => ({
 
 /** Swaps the streams of a console, so that all of its output goes to standard error. */
 const onStandardError = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.flatMap(Console.Console, (console) =>
-    Effect.provideService(self, Console.Console, { ...console, log: (...args) => console.error(...args) }),
-  )
+  Effect.flatMap(Console.Console, (console) => {
+    const errors: Console.Console = Object.create(console, {
+      log: { value: (...texts: ReadonlyArray<unknown>) => console.error(...texts) },
+    })
+    return Effect.provideService(self, Console.Console, errors)
+  })
 
 export const presenter = (isJson: boolean) =>
   CliOutput.layerPresenter({
