@@ -3,16 +3,17 @@
 import "effect/schema/SchemaJITCompiler/enable"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Cause, Console, Effect, Exit, Option, Runtime } from "effect"
+import { Cause, Console, Effect, Layer, Option } from "effect"
 import { CliError, Command, Flag } from "effect/cli"
-import { endWithReader } from "./cli/ClosedPipes.ts"
 import { auditCommand } from "./cli/Audit.ts"
 import { credentialCommand } from "./cli/Credentials.ts"
 import { demoCommand } from "./cli/Demo.ts"
 import { doctorCommand } from "./cli/Doctor.ts"
+import { OutputLost, watch } from "./cli/Ending.ts"
 import { migrateCommand } from "./cli/Migrate.ts"
 import { offlineCommand } from "./cli/Offline.ts"
 import { organizationCommand } from "./cli/Organization.ts"
+import { presenter } from "./cli/Presenter.ts"
 import { makeRemoteCommands } from "./cli/remote/Commands.ts"
 import { version } from "./infra/Version.ts"
 import { serve } from "./app/Process.ts"
@@ -51,7 +52,8 @@ const localCommands = [
 ] as const
 
 // The command follows the flags for all commands, of which one has a value.
-const requested = process.argv.slice(2).find((text, at, all) => !text.startsWith("-") && all[at - 1] !== "--log-level")
+const words = process.argv.slice(2).filter((text, at, all) => !text.startsWith("-") && all[at - 1] !== "--log-level")
+const [requested] = words
 const isLocal = localCommands.some(({ name }) => name === requested)
 
 const keyshelf = Command.make("keyshelf").pipe(
@@ -63,7 +65,7 @@ const keyshelf = Command.make("keyshelf").pipe(
   ]),
 )
 
-endWithReader(requested === "serve")
+const { teardown } = watch(words)
 
 // npm does not forward SIGTERM. When npm has exited, this process stops itself, so that it does not keep the ports.
 if (process.env["npm_lifecycle_event"] !== undefined) {
@@ -75,20 +77,16 @@ if (process.env["npm_lifecycle_event"] !== undefined) {
 
 keyshelf.pipe(
   Command.run({ version }),
-  Effect.provide(NodeServices.layer),
+  Effect.provide(Layer.merge(NodeServices.layer, presenter(process.argv.includes("--json")))),
   // An expected error prints one sentence; a defect prints its stack trace.
   Effect.tapCause((cause) => {
     if (Cause.hasInterruptsOnly(cause)) return Effect.void
     return Option.match(Cause.findErrorOption(cause), {
       // Help and argument errors are already printed.
-      onSome: (error) => (CliError.isCliError(error) ? Effect.void : Console.error(error.message)),
+      onSome: (error) =>
+        CliError.isCliError(error) || error instanceof OutputLost ? Effect.void : Console.error(error.message),
       onNone: () => Console.error(Cause.pretty(cause)),
     })
   }),
-  NodeRuntime.runMain({
-    disableErrorReporting: true,
-    // A shutdown by signal is a success.
-    teardown: (exit, onExit) =>
-      Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause) ? onExit(0) : Runtime.defaultTeardown(exit, onExit),
-  }),
+  NodeRuntime.runMain({ disableErrorReporting: true, teardown }),
 )

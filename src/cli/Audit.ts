@@ -1,8 +1,6 @@
 /** `keyshelf audit`: verifies event logs, exports them, and begins new ones. */
 import { Console, Effect, Layer, Option, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
-import { createReadStream, readFileSync } from "node:fs"
-import { createInterface } from "node:readline"
 import { backend } from "../app/Process.ts"
 import { LogReader } from "../domains/audit/log/LogReader.ts"
 import { LogRestart } from "../domains/audit/log/LogRestart.ts"
@@ -14,7 +12,9 @@ import { verificationOf } from "../domains/audit/rules/Verification.ts"
 import type { Finding, Verification } from "../domains/audit/rules/Verification.ts"
 import { logOrigin } from "../domains/signing/VerifierKey.ts"
 import * as Logging from "../infra/telemetry/Logging.ts"
+import { print } from "./Ending.ts"
 import { CommandFailed } from "./Failure.ts"
+import { cannotRead, fileInput, readText, streamLines } from "./input/Input.ts"
 
 const failed = (message: string) => new CommandFailed({ message })
 
@@ -27,13 +27,11 @@ interface SavedNote {
 }
 
 const readSaved = (file: string) =>
-  Effect.try({
-    try: (): SavedNote => {
-      const note = readFileSync(file, "utf8")
-      return { file, note, origin: note.slice(0, note.indexOf("\n")) }
-    },
-    catch: (error) => failed(`The checkpoint ${file} cannot be read: ${String(error)}`),
-  })
+  Effect.map(readText("The checkpoint", fileInput(file)), (note): SavedNote => ({
+    file,
+    note,
+    origin: note.slice(0, note.indexOf("\n")),
+  }))
 
 const readKey = (text: string) =>
   Effect.fromOption(Option.fromUndefinedOr(readVerifierKey(text))).pipe(
@@ -70,11 +68,10 @@ const concluded = (findings: number) =>
   findings === 0 ? Effect.void : Effect.fail(failed(`The verification has ${findings} findings.`))
 
 /** The lines of a file, without all of them in memory. */
-const linesOf = (file: string) =>
-  Stream.fromAsyncIterable(
-    createInterface({ input: createReadStream(file, "utf8"), crlfDelay: Number.POSITIVE_INFINITY }),
-    (error) => failed(`The export ${file} cannot be read: ${String(error)}`),
-  )
+const linesOf = (file: string) => {
+  const input = fileInput(file)
+  return streamLines(input, cannotRead("The export", input))
+}
 
 /** The notes of an export. They stand at its end, and must be known before its events are verified. */
 const notesOf = (file: string) =>
@@ -231,11 +228,7 @@ const verify = Command.make(
 )
 
 /** Writes lines to standard output at once: a pipe that is full stops the reading. */
-const write = (lines: ReadonlyArray<string>) =>
-  Effect.callback<void>((resume) => {
-    if (lines.length === 0) return resume(Effect.void)
-    process.stdout.write(`${lines.join("\n")}\n`, () => resume(Effect.void))
-  })
+const write = (lines: ReadonlyArray<string>) => (lines.length === 0 ? Effect.void : print(lines.join("\n")))
 
 const exportCommand = Command.make(
   "export",

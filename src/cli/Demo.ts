@@ -11,15 +11,12 @@ import { reportPastUsage } from "../demo/PastUsage.ts"
 import { play } from "../demo/Story.ts"
 import * as Logging from "../infra/telemetry/Logging.ts"
 import { databaseExists } from "./EmbeddedState.ts"
+import { originOf, tokenOf } from "./remote/connection/TargetRules.ts"
 
 const variables = ["KEYSHELF_PLATFORM_CREDENTIAL", "SERVICE_BOOTSTRAP_PLATFORM_CREDENTIAL"]
 
 const origin = (name: string, setting: string, description: string) =>
-  Flag.String(name).pipe(
-    Flag.withDescription(`${description}; default: that of ${setting}`),
-    Flag.map((url) => url.replace(/\/+(api\/*)?$/, "")),
-    Flag.optional,
-  )
+  Flag.String(name).pipe(Flag.withDescription(`${description}; default: that of ${setting}`), Flag.optional)
 
 /** The listeners of the service that runs with the settings of this environment. */
 const configuredOrigins = Effect.gen(function* () {
@@ -30,10 +27,11 @@ const configuredOrigins = Effect.gen(function* () {
 
 /** The credential from the flag, else from the first environment variable that is set. */
 const credentialFrom = Effect.fnUntraced(function* (flag: Option.Option<Redacted.Redacted>) {
-  if (Option.isSome(flag)) return flag.value
+  if (Option.isSome(flag)) return yield* tokenOf("--credential", Redacted.value(flag.value))
   for (const name of variables) {
     const value = yield* Effect.orDie(Config.option(Config.Redacted(name)))
-    if (Option.isSome(value) && Redacted.value(value.value).trim() !== "") return value.value
+    const text = Option.match(value, { onNone: () => "", onSome: Redacted.value })
+    if (text.trim() !== "") return yield* tokenOf(name, text)
   }
   return yield* new DemoFailed({
     message: `The demo needs a platform credential. Create one with \`npm run keyshelf -- platform-credential create\`, then set ${variables[0]} or pass --credential.`,
@@ -85,8 +83,10 @@ export const demoCommand = Command.make(
       Flag.withDefault(false),
     ),
   },
-  Effect.fn(function* ({ core, credential, keep, platform }) {
+  Effect.fn(function* ({ credential, keep, ...urls }) {
     const operator = yield* credentialFrom(credential)
+    const core = yield* Effect.transposeOption(Option.map(urls.core, (url) => originOf("--core", url)))
+    const platform = yield* Effect.transposeOption(Option.map(urls.platform, (url) => originOf("--platform", url)))
     const configured = yield* configuredOrigins
     const coreUrl = Option.getOrElse(core, () => configured.core)
     const origins = {

@@ -1,32 +1,25 @@
 /** `keyshelf offline verify`: verifies an offline bundle by files alone, without the service, its database or its settings. */
-import { Console, Effect, FileSystem, Option, Predicate, Runtime, Schema } from "effect"
+import { Console, Effect, Option, Predicate, Runtime, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { now } from "../kernel/values/Timestamp.ts"
 import { verifyBundle } from "../offline/index.ts"
 import type { BundleAnswer, Claims, PinnedKeys } from "../offline/index.ts"
 import { CommandFailed } from "./Failure.ts"
+import { fileInput, inputOf, readText } from "./input/Input.ts"
 import { EXIT_CODES } from "./remote/connection/ExitCodes.ts"
 import { instantFlag } from "./remote/Flags.ts"
 import { json, listText, recordText } from "./remote/Output.ts"
-import { readStandardInput } from "./remote/StandardInput.ts"
 
 /** The bundle is not valid. What is known of it is printed already. */
 export class BundleNotValid extends Schema.TaggedError<BundleNotValid>()("BundleNotValid", { message: Schema.String }) {
   override readonly [Runtime.errorExitCode] = EXIT_CODES.notAllowed
 }
 
-const readFile = Effect.fnUntraced(function* (path: string, what: string) {
-  const files = yield* FileSystem.FileSystem
-  return yield* files
-    .readFileString(path)
-    .pipe(Effect.mapError(() => new CommandFailed({ message: `${what} cannot be read from ${path}.` })))
-})
-
 const isKeySet = (value: unknown): value is Extract<PinnedKeys, { readonly keys: unknown }> =>
   Predicate.hasProperty(value, "keys") && Array.isArray(value.keys)
 
 const readKeys = Effect.fnUntraced(function* (path: string) {
-  const text = yield* readFile(path, "The key set")
+  const text = yield* readText("The key set", fileInput(path))
   const noKeys = new CommandFailed({
     message: `${path} is no key set. Save the JSON of GET /api/offline/{organizationId}/keys.`,
   })
@@ -76,9 +69,9 @@ interface Verification {
 
 const verify = Effect.fnUntraced(function* (given: Verification) {
   const keys = yield* readKeys(given.keys)
-  const token = yield* given.file === "-" ? readStandardInput("The bundle") : readFile(given.file, "The bundle")
+  const token = yield* readText("The bundle", inputOf(given.file))
   const revocations = Option.isSome(given.revocations)
-    ? yield* readFile(given.revocations.value, "The revocation list")
+    ? yield* readText("The revocation list", fileInput(given.revocations.value))
     : undefined
   const options = {
     keys,

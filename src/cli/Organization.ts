@@ -20,6 +20,7 @@ import { DurationText } from "../infra/SettingFormats.ts"
 import { Settings } from "../infra/Settings.ts"
 import * as Logging from "../infra/telemetry/Logging.ts"
 import { CommandFailed, innermost } from "./Failure.ts"
+import { streamLines } from "./input/Input.ts"
 import * as Schema from "./Schema.ts"
 
 const failed = (message: string) => new CommandFailed({ message })
@@ -91,12 +92,10 @@ const writeFile = <A, E, R>(
 }
 
 const readLines = (file: string) =>
-  Stream.suspend(() =>
-    Stream.fromAsyncIterable(
-      pipeline(createReadStream(file), createGunzip(), () => undefined) as AsyncIterable<Uint8Array>,
-      (error) => new MoveRefused({ message: `The file ${file} cannot be read, or was cut off: ${reason(error)}` }),
-    ),
-  ).pipe(Stream.decodeText, Stream.splitLines)
+  streamLines(
+    { name: file, open: () => pipeline(createReadStream(file), createGunzip(), () => undefined) },
+    (error) => new MoveRefused({ message: `The file ${file} cannot be read, or was cut off: ${reason(error)}` }),
+  )
 
 /** Each refusal and each error of the database is one sentence. */
 const explained = <A, E, R>(work: Effect.Effect<A, E, R>) =>

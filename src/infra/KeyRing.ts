@@ -4,6 +4,8 @@ import type { PlatformError } from "effect/PlatformError"
 import { hkdfSync, randomBytes } from "node:crypto"
 import { Secrets } from "../kernel/ports/KeyRing.ts"
 import type { PurposeKey } from "../kernel/ports/KeyRing.ts"
+import { reason } from "./embedded/Errors.ts"
+import { makeFolders } from "./embedded/Folders.ts"
 import { Settings, SettingsError } from "./Settings.ts"
 import type { SecretKey } from "./Settings.ts"
 
@@ -22,9 +24,11 @@ export interface KeySource {
 
 const fileOf = (dataDir: string) => Effect.map(Path.Path, (path) => path.join(dataDir, "secret-key"))
 
-const unusable = (error: PlatformError) =>
+const unusable = (error: PlatformError) => cannotUse(error.message)
+
+const cannotUse = (why: string) =>
   new SettingsError({
-    message: `The key file under SERVICE_DATA_DIR cannot be created or read: ${error.message}. Make the directory writable, or set SERVICE_DATABASE_URL and SERVICE_SECRET_KEY.`,
+    message: `The key file under SERVICE_DATA_DIR cannot be created or read: ${why}. Make the directory writable, or set SERVICE_DATABASE_URL and SERVICE_SECRET_KEY.`,
   })
 
 const readFile = Effect.fnUntraced(function* (file: string) {
@@ -59,7 +63,7 @@ export const createFile = Effect.gen(function* () {
   const { dataDir } = yield* Settings
   const files = yield* FileSystem.FileSystem
   const file = yield* fileOf(dataDir)
-  yield* files.makeDirectory(dataDir, { recursive: true })
+  yield* Effect.try({ try: () => makeFolders(dataDir), catch: (error) => cannotUse(reason(error)) })
   // `wx`: of two processes that start at the same time, the first creates the key and the second reads it.
   yield* files.writeFileString(file, `${randomBytes(32).toString("base64")}\n`, { flag: "wx", mode: 0o600 }).pipe(
     Effect.catchIf(

@@ -111,7 +111,7 @@ export const checkCommand = Command.make(
       ...(consume ? { consume } : {}),
       ...Option.match(at, { onNone: () => ({}), onSome: (instant) => ({ at: instant }) }),
     }
-    yield* asking({ profile, json: isJson }, run({ instance, body, idempotencyKey, isJson }))
+    yield* asking({ profile, json: isJson }, run({ instance, body, idempotencyKey, isJson }), "/api")
   }),
 ).pipe(
   Command.withDescription(

@@ -23,6 +23,9 @@ export const instant = (text: string, now: Date | undefined): Option.Option<stri
   if (now !== undefined && unit !== undefined) {
     return Option.map(DateTime.make(now.getTime() - Number(amount) * (UNIT_MILLIS[unit] ?? 0)), DateTime.formatIso)
   }
-  if (DATE.test(text)) return Option.map(DateTime.make(text), DateTime.formatIso)
+  // A day that its month does not have, such as 31 February, would be one of the next month.
+  if (DATE.test(text)) {
+    return Option.map(DateTime.make(text), DateTime.formatIso).pipe(Option.filter((iso) => iso.startsWith(text)))
+  }
   return DATE_TIME.test(text) ? Option.some(text) : Option.none()
 }

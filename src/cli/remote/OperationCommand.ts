@@ -1,6 +1,7 @@
 /** The command of one operation: sends its request and prints the response. */
 import { Console, Effect, Predicate, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
+import { print } from "../Ending.ts"
 import type { Entry } from "./Catalog.ts"
 import { flagsFor } from "./Flags.ts"
 import { pagesOf, readPage } from "./Lists.ts"
@@ -31,7 +32,7 @@ const allPages = Effect.fnUntraced(function* (request: Request, columns: Readonl
     Effect.fnUntraced(function* ({ items }) {
       if (items.length === 0) return
       const text = isJson ? items.map((item) => JSON.stringify(item)).join(",\n") : listText(columns, items)
-      yield* Console.log(isJson && !isFirst ? `,${text}` : text)
+      yield* print(isJson && !isFirst ? `,${text}` : text)
       isFirst = false
     }),
   )
@@ -64,8 +65,8 @@ export const operationCommand = (name: string, operation: Operation, { columns }
     name,
     { ...flags, all },
     Effect.fn(function* (values) {
-      const print = values.all ? allPages : onePage
-      yield* asked(operation, values, (request) => print(request, columns, values.json))
+      const pages = values.all ? allPages : onePage
+      yield* asked(operation, values, (request) => pages(request, columns, values.json))
     }),
   ).pipe(describe)
 }

@@ -4,9 +4,10 @@ import { Argument, Command, Flag, Prompt } from "effect/cli"
 import { CommandFailed } from "../Failure.ts"
 import { table } from "../Table.ts"
 import { json, recordText } from "./Output.ts"
-import { readStandardInput } from "./StandardInput.ts"
-import { originOf, readProfiles, writeProfiles } from "./connection/Profiles.ts"
+import { readText, standardInput } from "../input/Input.ts"
+import { readProfiles, writeProfiles } from "./connection/Profiles.ts"
 import { Service } from "./connection/Service.ts"
+import { originOf, tokenOf } from "./connection/TargetRules.ts"
 import { identity } from "./WhoAmI.ts"
 
 const name = Argument.String("name").pipe(
@@ -19,8 +20,10 @@ const name = Argument.String("name").pipe(
 
 /** The token is not an argument: other users of the machine can read the arguments of a process. */
 const readToken = Effect.gen(function* () {
-  if (process.stdin.isTTY) return yield* Prompt.run(Prompt.Password({ message: "Token" }))
-  return Redacted.make((yield* readStandardInput("The token")).trim())
+  const text = process.stdin.isTTY
+    ? Redacted.value(yield* Prompt.run(Prompt.Password({ message: "Token" })))
+    : yield* readText("The token", standardInput)
+  return yield* tokenOf("The token on standard input", text)
 })
 
 const set = Command.make(
@@ -32,10 +35,7 @@ const set = Command.make(
     ),
   },
   Effect.fn(function* ({ name, url }) {
-    const target = { url: yield* originOf(url), token: yield* readToken }
-    if (Redacted.value(target.token) === "") {
-      return yield* new CommandFailed({ message: "There is no token on standard input." })
-    }
+    const target = { url: yield* originOf("--url", url), token: yield* readToken }
     const me = yield* identity.pipe(Effect.provide(Service.layer(target)))
     const { current, profiles } = yield* readProfiles
     yield* writeProfiles({ current: current ?? name, profiles: { ...profiles, [name]: target } })

@@ -1,13 +1,11 @@
 /** Makes the request that a command line asks for. */
 import { Effect, Option, Predicate, Schema } from "effect"
-import { readFile } from "node:fs/promises"
-import { reason } from "../../infra/embedded/Errors.ts"
 import { CommandFailed } from "../Failure.ts"
+import { fileInput, readText, standardInput } from "../input/Input.ts"
 import type { Given } from "./Flags.ts"
 import type { Request } from "./connection/Service.ts"
 import { asking } from "./connection/Target.ts"
 import type { Operation } from "./Operations.ts"
-import { readStandardInput } from "./StandardInput.ts"
 
 /** What a user gave, by the names of `flagsFor`. */
 export interface Values {
@@ -28,15 +26,10 @@ const isJsonObject = (json: Schema.Json): json is Schema.JsonObject => Predicate
 const presentIn = (given: Given): ReadonlyArray<readonly [string, unknown]> =>
   Object.entries(given).flatMap(([name, value]) => (Option.isSome(value) ? [[name, value.value] as const] : []))
 
-const read = Effect.fnUntraced(function* (source: string) {
-  if (source === "-") return yield* readStandardInput("The body")
-  if (!source.startsWith("@")) return source
-  const file = source.slice(1)
-  return yield* Effect.tryPromise({
-    try: () => readFile(file, "utf8"),
-    catch: (error) => new CommandFailed({ message: `The body cannot be read from ${file}: ${reason(error)}` }),
-  })
-})
+const read = (source: string): Effect.Effect<string, CommandFailed> => {
+  if (source === "-") return readText("The body", standardInput)
+  return source.startsWith("@") ? readText("The body", fileInput(source.slice(1))) : Effect.succeed(source)
+}
 
 /** The body from `--body`, with the properties of the other flags. */
 const bodyOf = Effect.fnUntraced(function* ({ body, options }: Values) {
@@ -77,5 +70,5 @@ export const asked = Effect.fnUntraced(function* <A, E, R>(
   flags: Values & Parameters<typeof asking>[0],
   command: (request: Request) => Effect.Effect<A, E, R>,
 ) {
-  return yield* asking(flags, Effect.flatMap(requestOf(operation, flags), command))
+  return yield* asking(flags, Effect.flatMap(requestOf(operation, flags), command), operation.path)
 })

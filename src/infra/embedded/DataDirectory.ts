@@ -8,6 +8,7 @@ import * as Fs from "node:fs"
 import * as Os from "node:os"
 import * as Path from "node:path"
 import { attempt, EmbeddedPostgresError, errorCode, externalHint } from "./Errors.ts"
+import { makeFolders } from "./Folders.ts"
 
 /** System account for PostgreSQL, which does not run as root. */
 export interface Account {
@@ -115,13 +116,13 @@ const chownAll = (path: string, account: Account): void => {
  * Creates the data directory under {@link systemDir}, with a link at the requested path that shows where the data is.
  */
 const createOutside = (requested: string, account: Account): string => {
-  Fs.mkdirSync(systemDir, { recursive: true })
+  makeFolders(systemDir)
   Fs.chmodSync(systemDir, 0o755)
   const home = Fs.mkdtempSync(Path.join(systemDir, "database-"))
   Fs.chmodSync(home, 0o755)
   if (!canEnter(home, account)) throw new Error(`${home} is not accessible either`)
   const dataDir = Path.join(home, Path.basename(requested))
-  Fs.mkdirSync(Path.dirname(requested), { recursive: true })
+  makeFolders(Path.dirname(requested))
   if (Fs.existsSync(requested)) Fs.rmdirSync(requested)
   Fs.symlinkSync(dataDir, requested)
   return dataDir
@@ -174,7 +175,7 @@ export const locate = Effect.fnUntraced(function* (requested: string) {
 /** Creates the parent of the data directory, accessible to the account that runs the server. */
 export const createParent = ({ dataDir, account }: DataDirectory): void => {
   const parent = Path.dirname(dataDir)
-  const first = Fs.mkdirSync(parent, { recursive: true })
+  const first = makeFolders(parent)
   if (first === undefined || account === undefined) return
   // A restrictive umask of root would lock the account out of the new directories.
   for (let directory = parent; directory.length >= first.length; directory = Path.dirname(directory))

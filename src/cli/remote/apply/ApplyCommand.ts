@@ -1,16 +1,14 @@
 /** `keyshelf apply`: makes an organization what a file says. */
 import { Console, Effect, Option, Predicate, Runtime, Schema } from "effect"
 import { Argument, Command, Flag, Prompt } from "effect/cli"
-import { readFile } from "node:fs/promises"
-import { reason } from "../../../infra/embedded/Errors.ts"
 import { sections } from "../../../api/CatalogFile.ts"
 import { CommandFailed } from "../../Failure.ts"
+import { inputOf, readText } from "../../input/Input.ts"
 import { EXIT_CODES } from "../connection/ExitCodes.ts"
 import { RequestFailed, Service } from "../connection/Service.ts"
 import { asking } from "../connection/Target.ts"
 import { common } from "../Flags.ts"
 import { json, lineOf } from "../Output.ts"
-import { readStandardInput } from "../StandardInput.ts"
 import { identity } from "../WhoAmI.ts"
 import { planOf } from "./Catalog.ts"
 import { parseCatalog } from "./CatalogText.ts"
@@ -37,14 +35,6 @@ interface Apply {
   readonly yes: boolean
   readonly isJson: boolean
 }
-
-const read = (file: string) =>
-  file === "-"
-    ? readStandardInput("The catalogue")
-    : Effect.tryPromise({
-        try: () => readFile(file, "utf8"),
-        catch: (error) => new CommandFailed({ message: `The catalogue cannot be read from ${file}: ${reason(error)}` }),
-      })
 
 const idOf = (me: unknown): string => {
   const who = Predicate.hasProperty(me, "identity") ? me.identity : undefined
@@ -162,8 +152,9 @@ export const applyCommand = Command.make(
     yes: onOff("yes", "Apply the plan without a question"),
   },
   Effect.fn(function* ({ dryRun, file, json: isJson, profile, prune, yes }) {
-    const text = yield* parseCatalog(yield* read(file), file === "-" ? "standard input" : file)
-    yield* asking({ profile, json: isJson }, run({ file, dryRun, prune, yes, isJson }, text))
+    const input = inputOf(file)
+    const text = yield* parseCatalog(yield* readText("The catalogue", input), input.name)
+    yield* asking({ profile, json: isJson }, run({ file, dryRun, prune, yes, isJson }, text), "/api")
   }),
 ).pipe(
   Command.withDescription(

@@ -16,6 +16,14 @@ export interface CatalogText {
 
 // Only catalogues load the parser.
 const yaml = Effect.promise(() => import("yaml"))
+const tags = Effect.promise(() => import("./Tags.ts"))
+
+/** Errors of the parser that name its own functions and options. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  MULTIPLE_DOCS:
+    "A second document begins here, and a catalogue is one. Remove the `---` and join the sections, or apply a file for each.",
+  NON_STRING_KEY: "A key must be a text without a tag.",
+}
 
 const MAX_SHOWN = 20
 const NUMBER = /^-?\d+(\.\d+)?$/
@@ -61,14 +69,27 @@ export const parseCatalog = Effect.fn("Catalog.parse")(function* (text: string, 
     uniqueKeys: true,
     stringKeys: true,
     merge: true,
+    // Types beyond JSON, such as `!!binary` and `!!set`, are no values of a catalogue.
+    resolveKnownTags: false,
   })
+  const errorAt = (offset: number, text: string): string => {
+    const { col, line } = lines.linePos(offset)
+    return `${name}:${line}:${col}: ${text}`
+  }
   if (document.errors.length > 0) {
     return yield* failed(
       name,
-      document.errors.map(({ message, pos }) => {
-        const { col, line } = lines.linePos(pos[0])
-        return `${name}:${line}:${col}: ${message}. Correct the YAML.`
-      }),
+      document.errors.map(({ code, message, pos }) =>
+        errorAt(pos[0], REMEDIES[code] ?? `${message}. Correct the YAML.`),
+      ),
+    )
+  }
+  const { wrongTagsIn } = yield* tags
+  const wrong = wrongTagsIn(document)
+  if (wrong.length > 0) {
+    return yield* failed(
+      name,
+      wrong.map(({ offset, tag }) => errorAt(offset, `The tag ${tag} is not evaluated. Write the value itself.`)),
     )
   }
   visit(document, {

@@ -28,7 +28,7 @@ export const exportCommand = Command.make(
       )
       yield* Console.log(isJson ? json(file) : (yield* formatCatalog(file, `${url}/openapi/catalog.json`)).trimEnd())
     })
-    yield* asking({ profile, json: isJson }, print)
+    yield* asking({ profile, json: isJson }, print, "/api")
   }),
 ).pipe(
   Command.withDescription("Write the catalogue of the organization as YAML, without secrets. keyshelf apply takes it."),

@@ -1,11 +1,14 @@
 /** The stored profiles: services that a user asks, each with its credential. The file is readable by its owner only. */
 import { Effect, Option, Redacted, Schema } from "effect"
 import { randomUUID } from "node:crypto"
-import { chmod, mkdir, readFile, rename, writeFile } from "node:fs/promises"
+import { statSync } from "node:fs"
+import { chmod, mkdir, rename, writeFile } from "node:fs/promises"
 import { homedir } from "node:os"
 import { dirname, join } from "node:path"
-import { errorCode } from "../../../infra/embedded/Errors.ts"
+import { reason } from "../../../infra/embedded/Errors.ts"
 import { CommandFailed } from "../../Failure.ts"
+import { fileInput, readText } from "../../input/Input.ts"
+import { originOf, tokenOf, variable } from "./TargetRules.ts"
 
 /** A service and the credential for it. */
 export interface Target {
@@ -37,14 +40,12 @@ const path = () => profilesFile(process.env)
 
 /** Reads the stored profiles. Without a file there are none. */
 export const readProfiles = Effect.gen(function* () {
-  const text = yield* Effect.tryPromise({
-    try: () =>
-      readFile(path(), "utf8").catch((error: unknown) =>
-        errorCode(error) === "ENOENT" ? undefined : Promise.reject(error),
-      ),
-    catch: (error) => new CommandFailed({ message: `The profiles cannot be read. ${String(error)}` }),
+  const isStored = yield* Effect.try({
+    try: () => statSync(path(), { throwIfNoEntry: false }) !== undefined,
+    catch: (error) => new CommandFailed({ message: `The file of profiles cannot be read: ${reason(error)}.` }),
   })
-  if (text === undefined) return { current: null, profiles: {} } satisfies Stored
+  if (!isStored) return { current: null, profiles: {} } satisfies Stored
+  const text = yield* readText("The file of profiles", fileInput(path()))
   return yield* Schema.decodeUnknownEffect(File)(text).pipe(
     // The cause would contain the tokens.
     Effect.mapError(
@@ -68,40 +69,26 @@ export const writeProfiles = Effect.fnUntraced(function* (stored: Stored) {
       await chmod(next, 0o600)
       await rename(next, file)
     },
-    catch: (error) => new CommandFailed({ message: `The profiles cannot be stored. ${String(error)}` }),
+    catch: (error) => new CommandFailed({ message: `The profiles cannot be stored: ${reason(error)}.` }),
   })
 })
 
 const HELP = "Set KEYSHELF_URL and KEYSHELF_TOKEN, or store a profile with `keyshelf profile set NAME --url URL`."
 
-/** The origin of a URL, which may end with the path of an API. */
-export const originOf = (url: string): Effect.Effect<string, CommandFailed> => {
-  const parsed = URL.parse(url.replace(/(\/api(\/platform)?)?\/*$/, ""))
-  if (parsed !== null && ["http:", "https:"].includes(parsed.protocol) && parsed.username === "") {
-    return Effect.succeed(parsed.href.replace(/\/$/, ""))
-  }
-  return Effect.fail(
-    new CommandFailed({
-      message: "The URL of the service must look like https://keyshelf.example.com or http://127.0.0.1:8080.",
-    }),
-  )
-}
-
 const stored = Effect.fnUntraced(function* (name: string) {
   const { profiles } = yield* readProfiles
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined
-  if (profile !== undefined) return profile satisfies Target
+  if (profile !== undefined) {
+    return {
+      url: yield* originOf(`The URL of the profile "${name}"`, profile.url),
+      token: yield* tokenOf(`The token of the profile "${name}"`, Redacted.value(profile.token)),
+    } satisfies Target
+  }
   const known = Object.keys(profiles)
   return yield* new CommandFailed({
     message: `No profile "${name}" is stored. ${known.length === 0 ? HELP : `Stored profiles: ${known.join(", ")}.`}`,
   })
 })
-
-/** The value of an environment variable; an empty one counts as none. */
-export const variable = (name: string) => {
-  const value = process.env[name]?.trim()
-  return value === undefined || value === "" ? undefined : value
-}
 
 /**
  * The service that a command asks: the profile of its flag, otherwise `KEYSHELF_URL` with `KEYSHELF_TOKEN`, otherwise the
@@ -112,7 +99,10 @@ export const targetOf = Effect.fnUntraced(function* (flag: Option.Option<string>
   const url = variable("KEYSHELF_URL")
   const token = variable("KEYSHELF_TOKEN")
   if (url !== undefined && token !== undefined) {
-    return { url: yield* originOf(url), token: Redacted.make(token) } satisfies Target
+    return {
+      url: yield* originOf("KEYSHELF_URL", url),
+      token: yield* tokenOf("KEYSHELF_TOKEN", token),
+    } satisfies Target
   }
   // A profile's token must not go to another service than its own.
   if (url !== undefined || token !== undefined) {

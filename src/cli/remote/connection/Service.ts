@@ -42,6 +42,9 @@ export class RequestFailed extends Schema.TaggedError<RequestFailed>()("RequestF
   }
 }
 
+// `fetch` fails on other characters, with the value in its message, as if the service did not respond.
+const SENDABLE = /^[\t\x20-\x7e\x80-\xff]*$/
+
 // Signed texts are no JSON. They are printed as they are.
 const JWT = "application/jwt"
 
@@ -92,11 +95,14 @@ const make = Effect.fnUntraced(function* ({ token, url }: Target) {
     HttpClient.mapRequest(yield* HttpClient.HttpClient, HttpClientRequest.bearerToken(Redacted.value(token))),
   )
 
-  const execute = (request: HttpClientRequest.HttpClientRequest) =>
-    client.execute(request).pipe(
-      Effect.mapError((error) => noResponse(url, error)),
-      Effect.flatMap((response) => (response.status < 300 ? Effect.succeed(response) : rejection(response))),
-    )
+  const execute = Effect.fnUntraced(function* (request: HttpClientRequest.HttpClientRequest) {
+    const wrong = Object.keys(request.headers).find((name) => !SENDABLE.test(request.headers[name] ?? ""))
+    if (wrong !== undefined) {
+      return yield* new CommandFailed({ message: `The value of ${wrong} has a character that a header cannot have.` })
+    }
+    const response = yield* client.execute(request).pipe(Effect.mapError((error) => noResponse(url, error)))
+    return response.status < 300 ? response : yield* rejection(response)
+  })
 
   /** Sends a request and returns the body of the response; `undefined` if it has none. */
   const send = Effect.fn("Service.send")(function* (request: Request) {

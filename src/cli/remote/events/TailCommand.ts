@@ -1,19 +1,22 @@
 /** `keyshelf events tail`: follows the events of an organization until it is interrupted. */
 import { Console, Effect, Option, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
+import { print } from "../../Ending.ts"
 import { flagsFor } from "../Flags.ts"
 import type { Operation } from "../Operations.ts"
 import { eventText } from "../Lists.ts"
 import { asked } from "../Requests.ts"
 import { EXIT_CODES } from "../connection/ExitCodes.ts"
-import type { Request, RequestFailed } from "../connection/Service.ts"
+import { RequestFailed } from "../connection/Service.ts"
+import type { Request } from "../connection/Service.ts"
 import { liveEvents, RECONNECT_DELAY, storedEvents } from "./EventFeed.ts"
 import type { Batch, FeedEvent } from "./EventFeed.ts"
 
 /** Not of a live stream: the position is a cursor there, and the stream has no pages, no end and one order. */
 const NOT_LIVE: ReadonlyArray<string> = ["limit", "order", "until"]
 
-const isTemporary = (error: RequestFailed): boolean => error.exitCode === EXIT_CODES.unavailable
+const isTemporary = (error: unknown): boolean =>
+  error instanceof RequestFailed && error.exitCode === EXIT_CODES.unavailable
 
 interface Tail {
   readonly request: Request
@@ -25,14 +28,14 @@ interface Tail {
 const follow = Effect.fnUntraced(function* ({ count, isJson, request }: Tail) {
   const reader: { left: number; position: string | undefined } = { left: count, position: undefined }
 
-  const print = Effect.fnUntraced(function* (event: FeedEvent) {
+  const printEvent = Effect.fnUntraced(function* (event: FeedEvent) {
     if (reader.left === 0) return
     reader.left -= 1
-    yield* Console.log(isJson ? JSON.stringify(event) : eventText(event))
+    yield* print(isJson ? JSON.stringify(event) : eventText(event))
   })
 
   const printBatch = Effect.fnUntraced(function* ({ events, position }: Batch) {
-    yield* Effect.forEach(events, print, { discard: true })
+    yield* Effect.forEach(events, printEvent, { discard: true })
     reader.position = position
   })
   const printed = <E, R>(batches: Stream.Stream<Batch, E, R>) =>

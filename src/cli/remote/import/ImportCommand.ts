@@ -66,6 +66,16 @@ const inBatches = (size: number) => (rows: Stream.Stream<Row, CommandFailed>) =>
     ),
   )
 
+const isClear = ({ problems }: Row): boolean => problems.length === 0
+
+const rejectionOf = ({ problems }: Row, index: number): typeof Result.Type => ({
+  index,
+  status: "rejected",
+  slug: null,
+  code: "Import.AmbiguousCell",
+  errors: problems.map((message) => ({ location: "", message })),
+})
+
 /** Where an error is in the row: `body.rows[3].name` is `name`. */
 const placeIn = (location: string): string => location.replace(/^body\.rows\[\d+\]\.?/, "")
 
@@ -88,7 +98,8 @@ const run = Effect.fnUntraced(function* ({ batch, file, format, from, isJson, ki
     }
   })
 
-  const sendBatch = Effect.fnUntraced(function* (rows: ReadonlyArray<Row>) {
+  const sendRows = Effect.fnUntraced(function* (rows: ReadonlyArray<Row>) {
+    if (rows.length === 0) return
     const response = yield* send({
       method: "POST",
       path: "/api/imports",
@@ -103,6 +114,13 @@ const run = Effect.fnUntraced(function* ({ batch, file, format, from, isJson, ki
       ),
     )
     yield* report(rows, results)
+  })
+
+  /** Rejects rows whose cells can be read in two ways, as the service rejects others, and sends the rest. */
+  const sendBatch = Effect.fnUntraced(function* (rows: ReadonlyArray<Row>) {
+    const [sent, refused] = [rows.filter(isClear), rows.filter((row) => !isClear(row))]
+    yield* sendRows(sent)
+    yield* report(refused, refused.map(rejectionOf))
     done = rows.at(-1)?.number ?? done
     yield* Console.error(`${done.toLocaleString("en")} rows: ${countsText(counts)}`)
   })
@@ -117,6 +135,8 @@ const run = Effect.fnUntraced(function* ({ batch, file, format, from, isJson, ki
     Effect.tapError(() => resume),
     Effect.onInterrupt(() => resume),
   )
+  if (done < from)
+    yield* Console.error(`0 rows: ${from === 1 ? "the file has none" : `the file has none from ${from} on`}`)
   if (isJson) yield* Console.log(JSON.stringify({ rows: done - from + 1, ...counts }))
   if (counts.rejected > 0) {
     return yield* new RowsRejected({ message: `${counts.rejected.toLocaleString("en")} rows were rejected.` })
@@ -148,7 +168,7 @@ export const importCommand = Command.make(
   },
   Effect.fn(function* ({ batch, file, format, from, json: isJson, kind, profile }) {
     const options = { kind, file, format: Option.getOrElse(format, () => formatOf(file)), from, batch, isJson }
-    yield* asking({ profile, json: isJson }, run(options))
+    yield* asking({ profile, json: isJson }, run(options), "/api")
   }),
 ).pipe(
   Command.withDescription(

@@ -1,11 +1,16 @@
 /** Reads the rows of an import from CSV or NDJSON, as they come. */
-import { Effect, Predicate, Stream } from "effect"
-import { createReadStream } from "node:fs"
-import { createInterface } from "node:readline"
-import type { Readable } from "node:stream"
+import { Predicate } from "effect"
+import type { Stream } from "effect"
+import { pipeline, Readable } from "node:stream"
 import { parseJson } from "../../../kernel/values/Decimal.ts"
 import { reason } from "../../../infra/embedded/Errors.ts"
-import { CommandFailed } from "../../Failure.ts"
+import type { CommandFailed } from "../../Failure.ts"
+import { cannotRead, inputOf, linesOf, streamOf, textOf } from "../../input/Input.ts"
+import type { Input } from "../../input/Input.ts"
+import { problemsOf, propertiesOf, withDates } from "./Cells.ts"
+import { beginningOf, columnsOf } from "./CsvHeader.ts"
+
+export { propertiesOf } from "./Cells.ts"
 
 export const formats = ["csv", "ndjson"] as const
 export type Format = (typeof formats)[number]
@@ -14,57 +19,78 @@ export type Format = (typeof formats)[number]
 export interface Row {
   readonly number: number
   readonly properties: Readonly<Record<string, unknown>>
+  /** What is wrong with its cells. Such a row is not sent. */
+  readonly problems: ReadonlyArray<string>
 }
 
 /** The format of a file by its name; CSV unless it is NDJSON. */
 export const formatOf = (file: string): Format => (/\.(ndjson|jsonl)$/i.test(file) ? "ndjson" : "csv")
 
-/** The columns whose cells are JSON: a number, true, false, or an object. */
-const JSON_COLUMNS: ReadonlyArray<string> = ["value", "overagePercent", "graceDays"]
-
-const cellOf = (column: string, cell: string): unknown => {
-  if (cell === "null" && column !== "name") return null
-  if (!JSON_COLUMNS.includes(column)) return cell
-  try {
-    return parseJson(cell)
-  } catch {
-    return cell
+/** The separator of a CSV text, and its text from the header on. */
+const begin = async (texts: AsyncGenerator<string, undefined>) => {
+  let text = ""
+  for (;;) {
+    const { done = false, value } = await texts.next()
+    text += value ?? ""
+    const beginning = beginningOf(text, done)
+    if (beginning !== undefined) return beginning
   }
 }
 
-/**
- * The properties of a CSV record. An empty cell is no property, `null` is none set. A column such as `metadata.region` is a property
- * of an object.
- */
-export const propertiesOf = (record: Readonly<Record<string, string>>): Record<string, unknown> => {
-  const properties: Record<string, unknown> = {}
-  for (const [column, cell] of Object.entries(record)) {
-    if (cell === "") continue
-    const dot = column.indexOf(".")
-    if (dot === -1) {
-      properties[column] = cellOf(column, cell)
-      continue
-    }
-    const [parent, name] = [column.slice(0, dot), column.slice(dot + 1)]
-    const object = properties[parent]
-    properties[parent] = { ...(Predicate.isObject(object) ? object : {}), [name]: cellOf(name, cell) }
-  }
-  return properties
+async function* continued(first: string, texts: AsyncGenerator<string, undefined>): AsyncGenerator<string, undefined> {
+  yield first
+  yield* texts
 }
 
-async function* csvRows(input: Readable): AsyncGenerator<Row> {
+async function* csvRows(input: Input): AsyncGenerator<Row, undefined> {
+  const texts = textOf(input)
+  const { separator, text } = await begin(texts)
+  if (text.trim() === "") return
   // Only imports load the parser.
   const { parse } = await import("csv-parse")
-  const records: AsyncIterable<Readonly<Record<string, string>>> = input.pipe(
-    parse({ columns: true, bom: true, skip_empty_lines: true, trim: true }),
+  const parser = parse({
+    delimiter: separator,
+    skip_empty_lines: true,
+    trim: true,
+    relax_column_count: true,
+    // An empty row of a spreadsheet has separators.
+    skip_records_with_empty_values: true,
+  })
+  // The pipeline fails the parser if the input cannot be read.
+  const records: AsyncIterable<ReadonlyArray<string>> = pipeline(
+    Readable.from(continued(text, texts)),
+    parser,
+    () => undefined,
   )
+  let columns: ReadonlyArray<string> | undefined
   let number = 0
-  for await (const record of records) yield { number: ++number, properties: propertiesOf(record) }
+  for await (const record of records) {
+    if (columns === undefined) {
+      columns = columnsOf(record)
+      continue
+    }
+    number++
+    if (record.length !== columns.length) {
+      throw new Error(
+        `row ${number} has ${record.length} cells, and the header ${columns.length}. Quote cells with separators or line breaks`,
+      )
+    }
+    const cells: Readonly<Record<string, string>> = Object.fromEntries(
+      columns.map((column, index) => [column, record[index] ?? ""]),
+    )
+    const unnamed = columns.flatMap((column, index) => (column === "" ? (record[index] ?? "") : ""))
+    const { "": _unnamed, ...named } = cells
+    yield {
+      number,
+      properties: propertiesOf(named),
+      problems: problemsOf({ ...named, "": unnamed.join("") }, separator),
+    }
+  }
 }
 
-async function* ndjsonRows(input: Readable): AsyncGenerator<Row> {
+async function* ndjsonRows(input: Input): AsyncGenerator<Row, undefined> {
   let number = 0
-  for await (const line of createInterface({ input, crlfDelay: Infinity })) {
+  for await (const line of linesOf(input)) {
     if (line.trim() === "") continue
     number++
     let properties: unknown
@@ -74,34 +100,12 @@ async function* ndjsonRows(input: Readable): AsyncGenerator<Row> {
       throw new Error(`row ${number} is not JSON: ${reason(error)}`, { cause: error })
     }
     if (!Predicate.isObject(properties)) throw new Error(`row ${number} is not a JSON object`)
-    yield { number, properties }
+    yield { number, properties: withDates({ ...properties }), problems: [] }
   }
 }
 
 /** The rows of a file, or of standard input (`-`). */
-export const readRows = (file: string, format: Format): Stream.Stream<Row, CommandFailed> =>
-  Stream.unwrap(
-    Effect.sync(() => {
-      const input = file === "-" ? process.stdin : createReadStream(file)
-      const rows = format === "csv" ? csvRows(input) : ndjsonRows(input)
-      // A file that cannot be read fails its stream, which the parser does not see.
-      const failed = new Promise<never>((_, reject) => input.once("error", reject))
-      failed.catch(() => {})
-      const merged: AsyncIterable<Row, undefined> = {
-        [Symbol.asyncIterator]: () => ({
-          next: () => Promise.race([rows.next() as Promise<IteratorResult<Row, undefined>>, failed]),
-          return: async () => {
-            input.destroy()
-            return { done: true as const, value: undefined }
-          },
-        }),
-      }
-      return Stream.fromAsyncIterable(
-        merged,
-        (error) =>
-          new CommandFailed({
-            message: `The rows cannot be read from ${file === "-" ? "standard input" : file}: ${reason(error)}`,
-          }),
-      )
-    }),
-  )
+export const readRows = (file: string, format: Format): Stream.Stream<Row, CommandFailed> => {
+  const input = inputOf(file)
+  return streamOf(input, format === "csv" ? csvRows : ndjsonRows, cannotRead("The rows", input))
+}

@@ -1,5 +1,5 @@
 /** The MCP server: tools that are made from the operations of the service, over standard input and output. */
-import { Context, Effect, Layer, Predicate } from "effect"
+import { Context, Effect, Layer, Predicate, Stdio } from "effect"
 import { McpProtocol, McpSchema, McpServer } from "effect/ai"
 import { version } from "../../../infra/Version.ts"
 import { Service } from "../connection/Service.ts"
@@ -7,6 +7,7 @@ import { makeCall } from "./Calls.ts"
 import type { Answer } from "./Calls.ts"
 import { makeConfirmations } from "./Confirmations.ts"
 import type { Definition } from "./Definitions.ts"
+import { messagesOnly } from "./Messages.ts"
 import { isRead, removedFrom } from "./Selection.ts"
 
 const INSTRUCTIONS = `Tools of Keyshelf, a licensing and entitlement service. Each tool is an operation of its API.
@@ -35,7 +36,7 @@ const withoutRemoved = (definition: Definition): Definition["input"] => {
   } as Definition["input"]
 }
 
-const toolOf = (definition: Definition): McpSchema.Tool => {
+export const toolOf = (definition: Definition): McpSchema.Tool => {
   const { description, hasDryRun, id, method, summary } = definition
   const isChange = !isRead(definition)
   const input = withoutRemoved(definition)
@@ -96,5 +97,5 @@ export const serveTools = (definitions: ReadonlyArray<Definition>) =>
       instructions: INSTRUCTIONS,
       protocols: [McpProtocol.v2025_11_25, McpProtocol.v2025_06_18, McpProtocol.v2025_03_26, McpProtocol.v2024_11_05],
       registrations: registrations(definitions),
-    }),
+    }).pipe(Layer.provide(Layer.effect(Stdio.Stdio, messagesOnly))),
   )

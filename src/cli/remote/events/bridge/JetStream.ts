@@ -36,6 +36,9 @@ const Stored = Schema.fromJsonString(
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
+// An address may have a user and a password.
+const withoutPasswords = (text: string): string => text.replaceAll(/\/\/[^/\s@]*@/g, "//***@")
+
 const asking = <A>(what: string, ask: () => Promise<A>) =>
   Effect.tryPromise({
     try: ask,
@@ -88,7 +91,7 @@ export const open = Effect.fnUntraced(function* (options: JetStreamOptions) {
         error instanceof AuthorizationError
           ? new CommandFailed({ message: `NATS rejects the credentials of the bridge: ${error.message}.` })
           : new BrokerFailed({
-              message: `NATS cannot be reached at ${options.servers.join(", ")}: ${messageOf(error)}`,
+              message: withoutPasswords(`NATS cannot be reached at ${options.servers.join(", ")}: ${messageOf(error)}`),
             }),
     }),
     (connected) => Effect.promise(() => connected.close()),

@@ -1,23 +1,18 @@
 /** The settings of a bridge that other users of the machine must not read: from the environment, and from files that it names. */
-import { Effect, Redacted, Schema } from "effect"
-import { readFile } from "node:fs/promises"
-import { reason } from "../../../../infra/embedded/Errors.ts"
+import { Effect, Schema } from "effect"
 import { CommandFailed } from "../../../Failure.ts"
-import { originOf, variable } from "../../connection/Profiles.ts"
+import { fileInput, readText } from "../../../input/Input.ts"
 import type { Target } from "../../connection/Profiles.ts"
+import { originOf, tokenOf, trimmed, variable } from "../../connection/TargetRules.ts"
 import { identity } from "../../WhoAmI.ts"
 
-const read = (name: string, file: string) =>
-  Effect.tryPromise({
-    try: () => readFile(file),
-    catch: (error) => new CommandFailed({ message: `The file of ${name} cannot be read: ${reason(error)}` }),
-  })
+const read = (name: string, file: string) => readText(`The file of ${name}`, fileInput(file))
 
 /** The tokens of a file: one a line, without empty lines and those that begin with `#`. */
 export const tokensIn = (text: string): ReadonlyArray<string> =>
   text
     .split(/\r?\n/)
-    .map((line) => line.trim())
+    .map(trimmed)
     .filter((line) => line !== "" && !line.startsWith("#"))
 
 /** The service and a token for each organization. */
@@ -31,10 +26,14 @@ export const readTargets = Effect.gen(function* () {
         "Set KEYSHELF_URL, and either KEYSHELF_TOKEN or KEYSHELF_TOKENS_FILE, a file with one token of each organization per line.",
     })
   }
-  const origin = yield* originOf(url)
-  const tokens = file === undefined ? [token ?? ""] : tokensIn(String(yield* read("KEYSHELF_TOKENS_FILE", file)))
+  const origin = yield* originOf("KEYSHELF_URL", url)
+  const tokens = file === undefined ? [token ?? ""] : tokensIn(yield* read("KEYSHELF_TOKENS_FILE", file))
   if (tokens.length === 0) return yield* new CommandFailed({ message: "KEYSHELF_TOKENS_FILE has no token." })
-  return tokens.map((text): Target => ({ url: origin, token: Redacted.make(text) }))
+  const nameOf = (index: number) =>
+    file === undefined ? "KEYSHELF_TOKEN" : `Token ${index + 1} of KEYSHELF_TOKENS_FILE`
+  return yield* Effect.forEach(tokens, (text, index) =>
+    Effect.map(tokenOf(nameOf(index), text), (value): Target => ({ url: origin, token: value })),
+  )
 })
 
 /** How the bridge signs in to NATS: with a credentials file, a token, a user and password, or not at all. */
@@ -42,7 +41,9 @@ export const readLogin = Effect.gen(function* () {
   const file = variable("NATS_CREDENTIALS_FILE")
   const [token, user, password] = [variable("NATS_TOKEN"), variable("NATS_USER"), variable("NATS_PASSWORD")]
   return {
-    ...(file === undefined ? {} : { credentials: yield* read("NATS_CREDENTIALS_FILE", file) }),
+    ...(file === undefined
+      ? {}
+      : { credentials: new TextEncoder().encode(yield* read("NATS_CREDENTIALS_FILE", file)) }),
     ...(token === undefined ? {} : { token }),
     ...(user === undefined ? {} : { user }),
     ...(password === undefined ? {} : { password }),
