@@ -21,6 +21,10 @@ const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[\p{L}\p{M}\p{N}_-]{1,63}(?:\.[\p{L}\p{M}\p
 const PATH = /^(?:\/(?:[\w.~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})*)*$/
 /** Libraries resolve these segments, some of them also in their encoded form. */
 const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:\/|$)/i
+
+/** Whether a path has a segment that is resolved, so that another path is called. */
+export const hasDotSegment = (path: string): boolean => DOT_SEGMENT.test(path)
+
 /** A host whose last part is a number is an IPv4 address. Other forms than four decimal numbers mean different hosts in different libraries. */
 const IS_NUMERIC = /(?:^|\.)(?:[0-9]+|0[xX][0-9A-Fa-f]*)\.?$/
 const IPV4 = /^(?:(?:0|[1-9][0-9]{0,2})(?:\.(?!$)|$)){4}$/
@@ -46,7 +50,7 @@ const addressOf = (value: unknown): string => {
   const [, scheme = "", host = "", port = "1", path = ""] =
     /^(https?):\/\/(\[[^\]/]*\]|[^:/]*)(?::([0-9]{1,5}))?(\/.*)?$/i.exec(text) ?? []
   const isAddress = isHost(host) && Number(port) >= 1 && Number(port) <= 65_535 && PATH.test(path)
-  if (!isAddress || DOT_SEGMENT.test(path) || !isUrl(text)) {
+  if (!isAddress || hasDotSegment(path) || !isUrl(text)) {
     throw new ConfigurationError(
       "baseUrl",
       "must be an http or https URL such as https://keyshelf.example: with a host, without a user, a query or a fragment",
