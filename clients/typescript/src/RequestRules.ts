@@ -66,11 +66,9 @@ export const jsonOf = (body: unknown): string => {
   const text: unknown = JSON.stringify(body, function (this: Readonly<Record<string, unknown>>, name, value: unknown) {
     const original = this[name]
     const isNoTime = original instanceof Date && Number.isNaN(original.getTime())
-    if (isNoTime || (typeof value === "number" && !Number.isFinite(value))) {
-      throw new TypeError(`The value of ${JSON.stringify(name)} is no number and no time that JSON can contain`)
-    }
-    if (SURROGATE.test(name) || (typeof value === "string" && SURROGATE.test(value))) {
-      throw new TypeError(`The value or the name of ${JSON.stringify(name)} has a lone surrogate`)
+    const isNoNumber = typeof value === "number" && !Number.isFinite(value)
+    if (isNoTime || isNoNumber || SURROGATE.test(name) || (typeof value === "string" && SURROGATE.test(value))) {
+      throw new TypeError(`JSON cannot contain the name or the value of ${JSON.stringify(name)}`)
     }
     return value
   })

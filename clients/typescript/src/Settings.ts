@@ -14,31 +14,24 @@ export const MAX_TIMER_MS = 2_147_483_647
 /** ASCII only: a byte order mark is no white space of a setting, although `trim` removes it. */
 const WHITESPACE_AT_ENDS = /^[\t\n\v\f\r ]+|[\t\n\v\f\r ]+$/g
 
-/** The text without the white space around it, which files and editors add. */
-export const trimmed = (text: string): string => text.replaceAll(WHITESPACE_AT_ENDS, "")
+/** The text without the white space around it, which files and editors add. Empty if there is no text. */
+export const trimmed = (value: unknown): string =>
+  typeof value === "string" ? value.replaceAll(WHITESPACE_AT_ENDS, "") : ""
 
-const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[\p{L}\p{M}\p{N}_-]{1,63}(?:\.[\p{L}\p{M}\p{N}_-]{1,63})*\.?)$/u
-const PATH = /^(?:\/(?:[\w.~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})*)*$/
+/** Scheme, host, port and path. An international name is letters, marks and digits: what is invisible is none. */
+const ADDRESS =
+  /^([hH][tT][tT][pP][sS]?):\/\/(\[[0-9A-Fa-f:.]+\]|[\p{L}\p{M}\p{N}_-]{1,63}(?:\.[\p{L}\p{M}\p{N}_-]{1,63})*\.?)(?::0*[1-9][0-9]{0,4})?((?:\/(?:[A-Za-z0-9_.~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})*)*)$/u
 /** Libraries resolve these segments, some of them also in their encoded form. */
 const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:\/|$)/i
 
 /** Whether a path has a segment that is resolved, so that another path is called. */
 export const hasDotSegment = (path: string): boolean => DOT_SEGMENT.test(path)
 
-/** A host whose last part is a number is an IPv4 address. Other forms than four decimal numbers mean different hosts in different libraries. */
-const IS_NUMERIC = /(?:^|\.)(?:[0-9]+|0[xX][0-9A-Fa-f]*)\.?$/
-const IPV4 = /^(?:(?:0|[1-9][0-9]{0,2})(?:\.(?!$)|$)){4}$/
-
-const isHost = (host: string): boolean => {
-  if (!HOST.test(host) || host.length > 253) return false
-  if (host.startsWith("[") || !IS_NUMERIC.test(host)) return true
-  return IPV4.test(host) && host.split(".").every((part) => Number(part) <= 255)
-}
-
-/** What `fetch` would reject. Its error contains the address. */
-const isUrl = (text: string): boolean => {
+/** Whether `fetch` takes a URL, and its host as it is written: of numbers, libraries make different addresses. */
+const isUrl = (text: string, host: string): boolean => {
   try {
-    return new URL(text).host !== ""
+    const { hostname } = new URL(text)
+    return hostname === host.toLowerCase() || !/^[0-9A-Za-z_.-]+$/.test(host)
   } catch {
     return false
   }
@@ -46,17 +39,15 @@ const isUrl = (text: string): boolean => {
 
 /** The address of a listener: without a slash at its end, and without the `/api` that other settings name. */
 const addressOf = (value: unknown): string => {
-  const text = typeof value === "string" || value instanceof URL ? trimmed(String(value)) : ""
-  const [, scheme = "", host = "", port = "1", path = ""] =
-    /^(https?):\/\/(\[[^\]/]*\]|[^:/]*)(?::([0-9]{1,5}))?(\/.*)?$/i.exec(text) ?? []
-  const isAddress = isHost(host) && Number(port) >= 1 && Number(port) <= 65_535 && PATH.test(path)
-  if (!isAddress || hasDotSegment(path) || !isUrl(text)) {
+  const text = trimmed(value instanceof URL ? value.href : value)
+  const [, scheme = "", host = "", path = ""] = ADDRESS.exec(text) ?? []
+  if (host === "" || host.length > 253 || hasDotSegment(path) || !isUrl(text, host)) {
     throw new ConfigurationError(
       "baseUrl",
-      "must be an http or https URL such as https://keyshelf.example: with a host, without a user, a query or a fragment",
+      "must be an http or https URL such as https://keyshelf.example, without a user, a query or a fragment",
     )
   }
-  const root = text.slice(0, text.length - path.length).replace(/^https?/i, scheme.toLowerCase())
+  const root = scheme.toLowerCase() + text.slice(scheme.length, text.length - path.length)
   return (
     root +
     path
@@ -68,16 +59,9 @@ const addressOf = (value: unknown): string => {
 
 /** The credential that a header can carry. Errors of `fetch` would show all of it. */
 const credentialOf = (value: unknown): string => {
-  const text = typeof value === "string" ? trimmed(value) : ""
-  if (!/^[!-~]+$/.test(text)) {
-    throw new ConfigurationError(
-      "token",
-      text === "" && (typeof value === "string" || value === undefined || value === null)
-        ? "is missing or empty"
-        : "must be a text of visible ASCII characters without blanks",
-    )
-  }
-  return text
+  const text = trimmed(value)
+  if (/^[!-~]+$/.test(text)) return text
+  throw new ConfigurationError("token", "must be a text of visible ASCII characters without blanks, and not empty")
 }
 
 /** A time to wait. */

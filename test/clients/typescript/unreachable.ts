@@ -34,7 +34,11 @@ export const network = () => {
   const sent: Array<Sent> = []
   const fetch: typeof globalThis.fetch = async (input, init) => {
     const request = new Request(input, init)
-    sent.push({ url: typeof input === "string" ? input : "", headers: request.headers, body: await request.text() })
+    sent.push({
+      url: input instanceof Request ? input.url : String(input),
+      headers: request.headers,
+      body: await request.text(),
+    })
     throw new TypeError("fetch failed")
   }
   return { sent, fetch }

@@ -38,7 +38,7 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 const MIN_KEY_BYTES = 24
 
 const keyOf = (secret: unknown): Promise<CryptoKey> => {
-  const text = typeof secret === "string" ? trimmed(secret).replace(/^whsec_/, "") : ""
+  const text = trimmed(secret).replace(/^whsec_/, "")
   const decoded = BASE64.test(text) ? atob(text) : ""
   // Bits that count for nothing are the mark of a text that was changed.
   if (decoded.length < MIN_KEY_BYTES || btoa(decoded) !== text) {
