@@ -13,7 +13,7 @@ import { WebhookApi } from "../api/WebhookApi.ts"
 import { withOptionalParts } from "./OptionalParts.ts"
 import type { ClientOf } from "./OptionalParts.ts"
 import { retrying } from "./Retry.ts"
-import { hasDotSegment, Settings } from "../../clients/typescript/src/Settings.ts"
+import { Settings } from "../../clients/typescript/src/Settings.ts"
 
 export { CoreApi, PlatformApi, WebhookApi }
 export * from "./Errors.ts"
@@ -44,11 +44,7 @@ const make = <Id extends string, Groups extends HttpApiGroup.Constraint>(
     const token = Redacted.isRedacted(options.token) ? Redacted.value(options.token) : ""
     const settings = new Settings({ retries: DEFAULT_RETRIES, ...options, token })
     const authorized = (request: HttpClientRequest.HttpClientRequest) =>
-      Effect.promise(async () => {
-        // `fetch` resolves them, so that another operation would be called.
-        if (hasDotSegment(request.url)) throw new TypeError('A slug must not be "." or ".."')
-        return HttpClientRequest.bearerToken(request, await settings.credential())
-      })
+      Effect.promise(async () => HttpClientRequest.bearerToken(request, await settings.credential()))
     return HttpApiClient.make(api, {
       baseUrl: settings.base,
       transformClient: (client: HttpClient.HttpClient) =>

@@ -25,7 +25,7 @@ const ADDRESS =
 const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:\/|$)/i
 
 /** Whether a path has a segment that is resolved, so that another path is called. */
-export const hasDotSegment = (path: string): boolean => DOT_SEGMENT.test(path)
+const hasDotSegment = (path: string): boolean => DOT_SEGMENT.test(path)
 
 /** Whether `fetch` takes a URL, and its host as it is written: of numbers, libraries make different addresses. */
 const isUrl = (text: string, host: string): boolean => {
