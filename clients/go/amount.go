@@ -9,6 +9,9 @@ import (
 	"keyshelf.example/keyshelf/internal/values"
 )
 
+// maxDigits are the digits of an amount before and after its point, as the service counts them.
+const maxDigits = 18
+
 // Amount is a decimal with all its digits, such as "25" or "0.5". "-1" is unlimited. The empty one is no amount.
 type Amount string
 
@@ -36,6 +39,15 @@ func (amount *Amount) UnmarshalJSON(data []byte) error {
 	}
 	*amount = Amount(plain)
 	return nil
+}
+
+// countable returns the decimal of an amount that the service can count.
+func (amount Amount) countable() (string, error) {
+	plain, err := amount.plain()
+	if err != nil || values.Digits(plain) > maxDigits {
+		return "", fmt.Errorf("keyshelf: the amount %q is no decimal of at most %d digits", string(amount), maxDigits)
+	}
+	return plain, nil
 }
 
 func (amount Amount) plain() (string, error) {

@@ -2,6 +2,7 @@ package keyshelf
 
 import (
 	"container/list"
+	"errors"
 	"sync"
 	"time"
 )
@@ -28,6 +29,17 @@ var (
 // LastKnown answers what the service answered last, if that was at most maxAge ago; else what otherwise says.
 func LastKnown(maxAge time.Duration, otherwise Policy) Policy {
 	return Policy{"lastKnown", maxAge, &otherwise}
+}
+
+// check returns what is wrong with a policy: the call fails at once, and not first when the service is away.
+func (policy Policy) check() error {
+	if policy.maxAge < 0 {
+		return errors.New("keyshelf: the age of a last known answer is 0 or more")
+	}
+	if policy.otherwise != nil {
+		return policy.otherwise.check()
+	}
+	return nil
 }
 
 type knownKey struct{ instance, entitlement string }

@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -21,12 +24,11 @@ const (
 	maxBatch        = 1_000
 	// The service takes bodies of up to 1 MiB.
 	maxBatchBytes = 900_000
-	maxDigits     = 18
 )
 
 // BufferOptions configure a buffer.
 type BufferOptions struct {
-	// Path is a file in which events survive a restart. Without it they are in memory.
+	// Path is a file in which events survive a restart. Its folder must exist. Without it they are in memory.
 	Path string
 	// Capacity is how many events may wait. The default is 10,000.
 	Capacity int
@@ -93,6 +95,15 @@ func (client *Client) UsageBuffer(options BufferOptions) (*UsageBuffer, error) {
 	if options.Source == "" {
 		options.Source = "urn:keyshelf:sdk:" + wire.NewID()
 	}
+	if options.Capacity < 0 {
+		return nil, wire.NewConfigurationError("capacity", "must be 1 or more", nil)
+	}
+	if !isLabel(options.Source) {
+		return nil, wire.NewConfigurationError("source", "must be a text of 1 to 255 characters", nil)
+	}
+	if _, err := os.Stat(filepath.Dir(options.Path)); options.Path != "" && errors.Is(err, fs.ErrNotExist) {
+		return nil, wire.NewConfigurationError("path", "must be in a folder that exists: "+filepath.Dir(options.Path), err)
+	}
 	opened, err := journal.Open(options.Path, options.Source)
 	if err != nil {
 		return nil, err
@@ -109,9 +120,9 @@ func (buffer *UsageBuffer) Len() int {
 
 // Report takes a report and returns its id. With a path, it is on the disk when this returns without an error.
 func (buffer *UsageBuffer) Report(report Report) (string, error) {
-	value, err := report.Value.plain()
-	if err != nil || values.Digits(value) > maxDigits {
-		return "", fmt.Errorf("keyshelf: the value %q is no decimal of at most %d digits", report.Value, maxDigits)
+	value, err := report.Value.countable()
+	if err != nil {
+		return "", err
 	}
 	if report.ID == "" {
 		report.ID = wire.NewID()

@@ -3,7 +3,9 @@ package keyshelf
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"keyshelf.example/keyshelf/internal/values"
@@ -93,6 +95,32 @@ func WhenAway(policy Policy) CheckOption {
 	return func(options *checkOptions) { options.policy = policy }
 }
 
+// maxChecks is how many checks a request may have.
+const maxChecks = 100
+
+// check returns what the service always rejects: a policy must not answer it.
+func (options checkOptions) check(body checkBody) error {
+	if count := len(body.Checks); count < 1 || count > maxChecks {
+		return fmt.Errorf("keyshelf: a request has 1 to %d checks", maxChecks)
+	}
+	for _, check := range body.Checks {
+		if err := wire.Name("an entitlement", check.Entitlement); err != nil {
+			return err
+		}
+		amount, err := check.requested().countable()
+		if err != nil {
+			return err
+		}
+		if strings.HasPrefix(amount, "-") {
+			return errors.New("keyshelf: the amount of a check is 0 or more")
+		}
+	}
+	if body.Consume && !options.at.IsZero() {
+		return errors.New("keyshelf: a consumption is now: it has no At")
+	}
+	return options.policy.check()
+}
+
 type checkBody struct {
 	Checks  []Check `json:"checks"`
 	Consume bool    `json:"consume,omitempty"`
@@ -129,8 +157,8 @@ func (client *Client) Consume(ctx context.Context, instance string, check Check,
 
 // ConsumeAll is Consume for several entitlements: all are consumed, or none.
 func (client *Client) ConsumeAll(ctx context.Context, instance string, checks []Check, key string, options ...CheckOption) (*CheckResult, error) {
-	if key == "" {
-		return nil, errors.New("keyshelf: consumption needs an idempotency key")
+	if err := wire.Key(key); err != nil {
+		return nil, err
 	}
 	body := checkBody{Checks: checks, Consume: true}
 	return client.check(ctx, instance, body, wire.Request{IdempotencyKey: key}, options)
@@ -140,6 +168,9 @@ func (client *Client) check(ctx context.Context, instance string, body checkBody
 	chosen := checkOptions{policy: Fail}
 	for _, option := range options {
 		option(&chosen)
+	}
+	if err := chosen.check(body); err != nil {
+		return nil, err
 	}
 	if !chosen.at.IsZero() {
 		body.At = values.TimeText(chosen.at)

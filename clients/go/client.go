@@ -4,10 +4,7 @@ package keyshelf
 
 import (
 	"context"
-	"errors"
 	"net/http"
-	"net/url"
-	"strings"
 	"time"
 
 	"keyshelf.example/keyshelf/internal/values"
@@ -55,15 +52,15 @@ func WithRoundTripper(tripper http.RoundTripper) Option {
 	return func(transport *wire.Transport) { transport.HTTP.Transport = tripper }
 }
 
-// New makes a client. The address is that of the service, such as https://keyshelf.example.
+// New makes a client. The address is that of the service, such as https://keyshelf.example; an /api at its end is left
+// out, and so is white space around the address and the token. What can never work is a *ConfigurationError.
 func New(address, token string, options ...Option) (*Client, error) {
-	parsed, err := url.Parse(address)
-	if err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https") {
-		return nil, errors.New("keyshelf: the address must be a URL such as https://keyshelf.example")
+	base, err := wire.Address(address)
+	if err != nil {
+		return nil, err
 	}
 	transport := &wire.Transport{
-		BaseURL:  strings.TrimRight(address, "/"),
-		Token:    func(context.Context) (string, error) { return token, nil },
+		BaseURL:  base,
 		Timeout:  defaultTimeout,
 		Deadline: defaultDeadline,
 		Retries:  defaultRetries,
@@ -75,12 +72,25 @@ func New(address, token string, options ...Option) (*Client, error) {
 	for _, option := range options {
 		option(transport)
 	}
+	if err := transport.Check(); err != nil {
+		return nil, err
+	}
+	if transport.Token == nil {
+		credential, err := wire.Credential(token)
+		if err != nil {
+			return nil, err
+		}
+		transport.Token = func(context.Context) (string, error) { return credential, nil }
+	}
 	return &Client{transport, newKnownAnswers(), newFlagCache()}, nil
 }
 
 // Call calls any other operation, such as GET /instances/globex-prod, and decodes the response into a value. `body` and
 // `into` may be nil. A POST is repeated only with an idempotency key.
 func (client *Client) Call(ctx context.Context, method, path string, body, into any, idempotencyKey string) error {
+	if err := wire.Target(method, path); err != nil {
+		return err
+	}
 	request := wire.Request{Method: method, Path: "/api" + path, Body: body, IdempotencyKey: idempotencyKey}
 	response, err := client.transport.Send(ctx, request)
 	if err != nil || into == nil {
@@ -124,7 +134,11 @@ func (client *Client) Report(ctx context.Context, report Report) (*UsageEntry, e
 	if err != nil {
 		return nil, err
 	}
-	body := map[string]any{"value": report.Value, "transactionId": report.ID}
+	value, err := report.Value.countable()
+	if err != nil {
+		return nil, err
+	}
+	body := map[string]any{"value": Amount(value), "transactionId": report.ID}
 	if report.ID == "" {
 		body["transactionId"] = wire.NewID()
 	}

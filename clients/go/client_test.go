@@ -129,7 +129,7 @@ func TestConsumptionIsRepeatedWithItsKey(t *testing.T) {
 			}
 		}
 	}
-	if _, err := clientOf(t, nobody).Consume(background, "globex-prod", Check{}, ""); err == nil {
+	if _, err := clientOf(t, nobody).Consume(background, "globex-prod", Check{Entitlement: "sso"}, ""); err == nil {
 		t.Error("consumption without a key is taken")
 	}
 }
@@ -144,7 +144,7 @@ func TestAPostWithoutAKeyIsNotRepeated(t *testing.T) {
 
 func TestNoErrorHasTheTokenAndNoRedirectIsFollowed(t *testing.T) {
 	client, _ := New(nobody, "ksh_secret", WithRetries(0))
-	if _, err := client.Check(background, "globex-prod", Check{}); err == nil || strings.Contains(err.Error(), "ksh_secret") {
+	if _, err := client.Check(background, "globex-prod", Check{Entitlement: "sso"}); err == nil || strings.Contains(err.Error(), "ksh_secret") {
 		t.Error(err)
 	}
 	server := serve(t, func(recorded, int) reply { return reply{status: 302, header: map[string]string{"location": nobody}} })
@@ -154,7 +154,7 @@ func TestNoErrorHasTheTokenAndNoRedirectIsFollowed(t *testing.T) {
 	if _, err := New("keyshelf.example", "ksh_0"); err == nil {
 		t.Error("an address without a scheme is taken")
 	}
-	if _, err := client.Check(background, "", Check{}); err == nil || IsAway(err) {
+	if _, err := client.Check(background, "", Check{Entitlement: "sso"}); err == nil || IsAway(err) {
 		t.Error(err)
 	}
 }
@@ -163,17 +163,17 @@ func TestTimeIsBound(t *testing.T) {
 	released := make(chan struct{})
 	silent := serve(t, func(recorded, int) reply { <-released; return reply{} })
 	defer close(released)
-	if _, err := silent.client(t, WithTimeout(50*time.Millisecond)).Check(background, "a", Check{}); !IsAway(err) {
+	if _, err := silent.client(t, WithTimeout(50*time.Millisecond)).Check(background, "a", Check{Entitlement: "sso"}); !IsAway(err) {
 		t.Error(err)
 	}
 	ended, cancel := context.WithCancel(background)
 	cancel()
-	if _, err := silent.client(t).Check(ended, "a", Check{}, WhenAway(Open)); !errors.Is(err, context.Canceled) {
+	if _, err := silent.client(t).Check(ended, "a", Check{Entitlement: "sso"}, WhenAway(Open)); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	slow := serve(t, func(recorded, int) reply { return reply{status: 503, header: map[string]string{"retry-after": "5"}} })
 	began := time.Now()
-	_, err := slow.client(t, WithRetries(2), WithDeadline(time.Second)).Check(background, "a", Check{})
+	_, err := slow.client(t, WithRetries(2), WithDeadline(time.Second)).Check(background, "a", Check{Entitlement: "sso"})
 	// It does not wait for what would come too late.
 	if !IsAway(err) || slow.count() != 1 || time.Since(began) > time.Second {
 		t.Error(err, slow.count())
@@ -200,16 +200,16 @@ func TestTheCallerDecidesWhileTheServiceIsAway(t *testing.T) {
 	if err != nil || result.Allowed() || result.Confirmed {
 		t.Error(result, err)
 	}
-	if _, err := client.Check(background, "globex-prod", Check{}); !IsAway(err) {
+	if _, err := client.Check(background, "globex-prod", Check{Entitlement: "sso"}); !IsAway(err) {
 		t.Error(err)
 	}
 	rejecting := serve(t, func(recorded, int) reply { return reply{status: 401, body: `{"code":"Auth.InvalidCredential"}`} })
-	if _, err := rejecting.client(t).Check(background, "a", Check{}, WhenAway(Open)); !IsProblem(err, "Auth.InvalidCredential") {
+	if _, err := rejecting.client(t).Check(background, "a", Check{Entitlement: "sso"}, WhenAway(Open)); !IsProblem(err, "Auth.InvalidCredential") {
 		t.Error(err)
 	}
 	for _, body := range []string{"<html>", "{}", "[]", `{"checks":[7]}`} {
 		page := serve(t, func(recorded, int) reply { return reply{body: body} })
-		if answer, err := page.client(t).Check(background, "a", Check{}, WhenAway(Closed)); err != nil || answer.Source != FromPolicy {
+		if answer, err := page.client(t).Check(background, "a", Check{Entitlement: "sso"}, WhenAway(Closed)); err != nil || answer.Source != FromPolicy {
 			t.Error(body, answer, err)
 		}
 	}

@@ -16,6 +16,10 @@ type ValidationError = wire.ValidationError
 // ConnectionError says that there was no response. The request may have been executed.
 type ConnectionError = wire.ConnectionError
 
+// ConfigurationError says that a setting of the client can never work, or that its token cannot be read. Nothing was sent,
+// and no policy answers. Its text names the setting and never its value.
+type ConfigurationError = wire.ConfigurationError
+
 var (
 	// ErrBufferFull says that a buffer holds as many events as it may. The report was not taken.
 	ErrBufferFull = errors.New("keyshelf: the usage buffer is full")

@@ -105,6 +105,9 @@ func (cache *flagCache) store(key string, known knownFlags) {
 // Values that have not changed are not sent again (ETag). If the service is away and maxAge is positive, the last values
 // are returned if they are at most that old, else none: then each flag has its default.
 func (client *Client) Flags(ctx context.Context, context map[string]any, maxAge time.Duration) (*FlagSet, error) {
+	if maxAge < 0 {
+		return nil, errors.New("keyshelf: the age of known values is 0 or more")
+	}
 	key, err := json.Marshal(context)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package keyshelf
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -44,6 +45,12 @@ func (client *Client) AcquireSeat(ctx context.Context, instance, entitlement, ho
 	}
 	if options.TTL == 0 {
 		options.TTL = defaultTTL
+	}
+	if !isLabel(holder) {
+		return nil, errors.New("keyshelf: the holder must be a text of 1 to 255 characters")
+	}
+	if options.TTL < 0 {
+		return nil, errors.New("keyshelf: the TTL must be above 0")
 	}
 	seat := &Seat{transport: client.transport, path: path, holder: holder, ttl: options.TTL, released: make(chan struct{})}
 	if err := seat.acquire(ctx, options.Metadata); err != nil {

@@ -5,13 +5,14 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"keyshelf.example/keyshelf/internal/wire"
 )
 
 // webhookTolerance is how old or ahead a delivery may be. An older one may be a replay.
@@ -43,15 +44,15 @@ type WebhookError struct{ Reason string }
 func (rejected *WebhookError) Error() string { return "keyshelf: no delivery: " + rejected.Reason }
 
 // VerifyWebhook returns the event of a delivery. The body is that of the request, byte by byte: JSON that was parsed and
-// written again is another text. Events may come more than once; the header webhook-id is the same each time.
+// written again is another text. A secret that cannot be right is a *ConfigurationError: no delivery is the cause. Events may come more than once; the header webhook-id is the same each time.
 func VerifyWebhook(secret string, header http.Header, body []byte) (*WebhookEvent, error) {
 	return verifyWebhook(secret, header, body, time.Now())
 }
 
 func verifyWebhook(secret string, header http.Header, body []byte, now time.Time) (*WebhookEvent, error) {
-	key, err := base64.StdEncoding.Strict().DecodeString(strings.TrimPrefix(secret, "whsec_"))
+	key, err := wire.WebhookKey(secret)
 	if err != nil {
-		return nil, errors.New("keyshelf: the secret of a webhook endpoint is whsec_ and base64")
+		return nil, err
 	}
 	id, sent, signatures := header.Get("webhook-id"), header.Get("webhook-timestamp"), header.Get("webhook-signature")
 	if id == "" || sent == "" || signatures == "" {

@@ -13,19 +13,21 @@ import { WebhookApi } from "../api/WebhookApi.ts"
 import { withOptionalParts } from "./OptionalParts.ts"
 import type { ClientOf } from "./OptionalParts.ts"
 import { retrying } from "./Retry.ts"
+import { Settings } from "../../clients/typescript/src/Settings.ts"
 
 export { CoreApi, PlatformApi, WebhookApi }
 export * from "./Errors.ts"
+export { ConfigurationError } from "../../clients/typescript/src/Errors.ts"
 export { retryAdvice, retrying } from "./Retry.ts"
 export type { RetryAdvice } from "./Retry.ts"
 
 /** The address of a listener, and the credential for it. */
 export interface ClientOptions {
-  /** The listener's URL without `/api`: `https://keyshelf.example` */
+  /** The listener's absolute URL: `https://keyshelf.example`. An `/api` at its end is left out. */
   readonly baseUrl: string | URL
   /**
    * A `ksh_` token or an identity provider's token for the Core and webhook APIs, a `ksm_` credential for the Platform
-   * API.
+   * API. White space around it is left out.
    */
   readonly token: Redacted.Redacted
   /** The maximum number of retries, see {@link retrying}. Default: 2. */
@@ -34,22 +36,25 @@ export interface ClientOptions {
 
 const DEFAULT_RETRIES = 2
 
-const transport = ({ baseUrl, retries, token }: ClientOptions) => ({
-  baseUrl,
-  transformClient: (client: HttpClient.HttpClient) =>
-    retrying(retries ?? DEFAULT_RETRIES)(
-      HttpClient.mapRequest(client, HttpClientRequest.bearerToken(Redacted.value(token))),
-    ),
-})
-
 const make = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
   options: ClientOptions,
-) => Effect.map(HttpApiClient.make(api, transport(options)), (client) => withOptionalParts<Groups>(client as object))
+) =>
+  Effect.suspend(() => {
+    const token = Redacted.isRedacted(options.token) ? Redacted.value(options.token) : ""
+    const settings = new Settings({ retries: DEFAULT_RETRIES, ...options, token })
+    const authorized = (request: HttpClientRequest.HttpClientRequest) =>
+      Effect.promise(async () => HttpClientRequest.bearerToken(request, await settings.credential()))
+    return HttpApiClient.make(api, {
+      baseUrl: settings.base,
+      transformClient: (client: HttpClient.HttpClient) =>
+        retrying(settings.retries)(HttpClient.mapRequestEffect(client, authorized)),
+    })
+  }).pipe(Effect.map((client) => withOptionalParts<Groups>(client as object)))
 
 /**
  * Creates a client of the Core API: `core.check.check({ params, payload })`. It needs an `HttpClient`, such as
- * `FetchHttpClient.layer`.
+ * `FetchHttpClient.layer`. Settings that can never work are a defect, a `ConfigurationError`.
  */
 export const makeCoreClient = (options: ClientOptions) => make(CoreApi, options)
 

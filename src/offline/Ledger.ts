@@ -2,6 +2,7 @@
  * A ledger of usage: one CloudEvent a line, each with the hash of the line before. The caller stores the lines and
  * uploads them when it can.
  */
+import { isBounded } from "./values/Bounds.ts"
 import { hashOf } from "./values/Bytes.ts"
 import { decimalOf, textOf } from "./values/Decimal.ts"
 import { check } from "./Faults.ts"
@@ -103,7 +104,7 @@ const follow = async (
   let position = start
   let duplicates = 0
   for (const text of texts) {
-    check(isText(text))
+    check(isText(text) && isBounded(text))
     const event: unknown = JSON.parse(text)
     const number = Number(own(event, "id"))
     check(own(event, "source") === source && isCount(number) && number > 0 && own(event, "id") === String(number))

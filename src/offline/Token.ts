@@ -1,4 +1,5 @@
 /** Opens a signed token: a compact JWS of Ed25519 (RFC 7515, RFC 8037). */
+import { isBounded } from "./values/Bounds.ts"
 import { decoded, utf8 } from "./values/Bytes.ts"
 import { check } from "./Faults.ts"
 import type { Keyring, TrustedKey } from "./Keys.ts"
@@ -15,7 +16,9 @@ const WHITESPACE = /^[\t\n\v\f\r ]*$/
 
 /** The JSON object in UTF-8 bytes. Throws if there is none. */
 const objectIn = (bytes: Uint8Array): Readonly<Record<string, unknown>> => {
-  const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes))
+  const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes)
+  check(isBounded(text))
+  const value: unknown = JSON.parse(text)
   check(isRecord(value))
   return value
 }

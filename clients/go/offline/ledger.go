@@ -89,7 +89,7 @@ func (ledger *Ledger) Position() Position {
 func (ledger *Ledger) Duplicates() int { return ledger.duplicates }
 
 func (ledger *Ledger) follow(line string) error {
-	parsed, err := values.ParseJSON([]byte(line))
+	parsed, err := values.ParseBounded([]byte(line))
 	event := values.Object(parsed)
 	id, _ := values.StringOf(event["id"])
 	if err != nil || event["source"] != ledger.source || !lineNumber.MatchString(id) {

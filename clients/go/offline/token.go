@@ -127,7 +127,7 @@ func open(text, typ string, maxLength int, ring keyring) (opened, error) {
 			return opened{}, malformed
 		}
 	}
-	parsed, err := values.ParseJSON(data[0])
+	parsed, err := values.ParseBounded(data[0])
 	header := values.Object(parsed)
 	kid, hasID := values.StringOf(header["kid"])
 	_, isCritical := header["crit"]
@@ -142,7 +142,7 @@ func open(text, typ string, maxLength int, ring keyring) (opened, error) {
 	if !verifySignature(key.data, []byte(token[:strings.LastIndexByte(token, '.')]), data[2]) {
 		return opened{}, fault(BadSignature)
 	}
-	parsed, err = values.ParseJSON(data[1])
+	parsed, err = values.ParseBounded(data[1])
 	claims := values.Object(parsed)
 	if err != nil || claims == nil {
 		return opened{}, malformed

@@ -1,14 +1,15 @@
 /** Clients that are derived from an OpenAPI document: their types from its operations, their methods from a table. */
 import { send } from "./Transport.ts"
 import type { RawRequest } from "./Transport.ts"
+import { Settings } from "./Settings.ts"
 
 /** The address of a listener, the credential for it, and how to call it. */
 export interface ClientOptions {
-  /** The listener's URL without `/api`: `https://keyshelf.example` */
+  /** The listener's absolute URL: `https://keyshelf.example`. An `/api` at its end is left out. */
   readonly baseUrl: string | URL
   /**
    * A `ksh_` token or an identity provider's token for the Core and webhook APIs, a `ksm_` credential for the Platform API. The
-   * client calls a function for each request.
+   * client calls a function for each request. White space around it is left out.
    */
   readonly token: string | (() => string | Promise<string>)
   /** The maximum number of retries of a request; 2 by default. */
@@ -108,14 +109,16 @@ export type ClientOf<Operations> = {
   readonly [Name in keyof Operations]: Operations[Name] extends Operation ? Method<Operations[Name]> : never
 }
 
-/** Creates the methods of a table: method and path by operation id. */
+/** Creates the methods of a table: method and path by operation id. Throws `ConfigurationError`. */
 export const makeClient = <Operations>(
   table: Readonly<Record<keyof Operations, string>>,
   options: ClientOptions,
-): ClientOf<Operations> =>
-  Object.fromEntries(
+): ClientOf<Operations> => {
+  const settings = new Settings(options)
+  return Object.fromEntries(
     Object.entries<string>(table).map(([name, target]) => [
       name,
-      (request: RawRequest = {}) => send(options, target, request),
+      (request: RawRequest = {}) => send(settings, target, request),
     ]),
   ) as unknown as ClientOf<Operations>
+}

@@ -71,6 +71,20 @@ export class ConnectionError extends Error {
   readonly isAway = true
 }
 
+/**
+ * A setting of the client can never work, or its credential cannot be read. Nothing was sent, and no policy answers. The message names
+ * the setting and never its value.
+ */
+export class ConfigurationError extends TypeError {
+  override readonly name = "ConfigurationError"
+  /** The name of the setting, such as `token`. */
+  readonly setting: string
+  constructor(setting: string, fault: string, options?: ErrorOptions) {
+    super(`${setting} ${fault}`, options)
+    this.setting = setting
+  }
+}
+
 /** Whether an error is a problem, and has this code if one is given: `isProblem(error, "Customer.NotFound")`. */
 export const isProblem = <Code extends string = string>(error: unknown, code?: Code): error is ProblemError<Code> =>
   error instanceof ProblemError && (code === undefined || error.code === code)

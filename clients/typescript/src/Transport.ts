@@ -1,7 +1,10 @@
 /** Sends a request, repeats it where that is safe, and reads the response. */
 import type { CallOptions, ClientOptions } from "./Client.ts"
 import { ConnectionError, ProblemError } from "./Errors.ts"
+import { headersOf, jsonOf, keyOf, queryTextOf, segmentOf } from "./RequestRules.ts"
 import { delayBeforeRetry } from "./Retry.ts"
+import { durationOf, MAX_TIMER_MS, settingsOf } from "./Settings.ts"
+import type { Settings } from "./Settings.ts"
 
 /** A request of any operation. */
 export interface RawRequest extends CallOptions {
@@ -27,21 +30,18 @@ export interface TextResponse {
   readonly text: string
 }
 
-const DEFAULT_RETRIES = 2
-const DEFAULT_TIMEOUT_MS = 30_000
-
 const textOf = (value: unknown): string => (value instanceof Date ? value.toISOString() : String(value))
 
 const pathOf = (template: string, { path = {}, query = {} }: RawRequest): string => {
   const filled = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const value = path[name]
-    if (value === undefined || value === "") throw new TypeError(`The path needs "${name}"`)
-    return encodeURIComponent(textOf(value))
+    if (value === undefined || value === null || value === "") throw new TypeError(`The path needs "${name}"`)
+    return segmentOf(`"${name}" of the path`, textOf(value))
   })
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) {
     for (const one of Array.isArray(value) ? value : [value]) {
-      if (one !== undefined) parameters.append(name, textOf(one))
+      if (one !== undefined) parameters.append(queryTextOf(name, name), queryTextOf(name, textOf(one)))
     }
   }
   return parameters.size === 0 ? filled : `${filled}?${parameters}`
@@ -71,43 +71,34 @@ const parse = (text: string): unknown => {
   }
 }
 
-const exchange = async (
-  options: ClientOptions,
-  url: string,
-  credential: string,
-  request: TextRequest,
-  timeoutMs: number,
-): Promise<TextResponse> => {
-  const { fetch = globalThis.fetch } = options
-  const timeout = AbortSignal.timeout(Math.max(0, Math.ceil(timeoutMs)))
-  const response = await fetch(url, {
-    method: request.method,
+/** All that a request is but its credential. Throws what is wrong with it, so that nothing else throws while it is sent. */
+const initOf = ({ body, headers = {}, idempotencyKey, method }: TextRequest) => {
+  if (body !== undefined && method === "GET") throw new TypeError("A GET has no body")
+  return {
+    method,
     headers: {
       accept: "application/json",
-      ...(request.body === undefined ? {} : { "content-type": "application/json" }),
-      ...(request.idempotencyKey === undefined ? {} : { "idempotency-key": request.idempotencyKey }),
-      ...request.headers,
-      authorization: `Bearer ${credential}`,
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...(idempotencyKey === undefined ? {} : { "idempotency-key": keyOf(idempotencyKey) }),
+      ...headersOf(headers),
     },
-    ...(request.body === undefined ? {} : { body: request.body }),
+    ...(body === undefined ? {} : { body }),
     // The service never redirects, and a credential must not follow the redirect of something else. Workers know no "error".
-    redirect: "manual",
-    signal: request.signal === undefined ? timeout : AbortSignal.any([request.signal, timeout]),
-  })
+    redirect: "manual" as const,
+  }
+}
+
+const signalOf = (signal: AbortSignal | undefined, timeoutMs: number): AbortSignal => {
+  const timeout = AbortSignal.timeout(Math.min(Math.max(0, Math.ceil(timeoutMs)), MAX_TIMER_MS))
+  return signal === undefined ? timeout : AbortSignal.any([signal, timeout])
+}
+
+const exchange = async (fetch: typeof globalThis.fetch, url: string, init: RequestInit) => {
+  const response = await fetch(url, init)
   // Browsers hide a redirect from scripts.
   if (response.type === "opaqueredirect") throw new TypeError("a redirect, which the client does not follow")
   const text = await response.text()
-  request.onResponse?.(response)
-  return { status: response.status, headers: response.headers, text }
-}
-
-/** The origin of an address, which may contain a password. A page may call its own origin by a relative address. */
-const originOf = (base: string): string => {
-  try {
-    return new URL(base).origin
-  } catch {
-    return base
-  }
+  return { status: response.status, headers: response.headers, text, response }
 }
 
 /** The failure of an attempt, and what a retry depends on. */
@@ -122,22 +113,29 @@ const failureOf = (origin: string, outcome: TextResponse | { readonly error: unk
   return { error, status: error.status, code: error.code, retryAfter: outcome.headers.get("retry-after") }
 }
 
-/** Sends a request and returns the text of its success. Fails with a `ProblemError`, a `ConnectionError`, or the signal's reason. */
-export const sendText = async (options: ClientOptions, request: TextRequest): Promise<TextResponse> => {
-  const { deadlineMs = Infinity, retries = DEFAULT_RETRIES, timeoutMs = DEFAULT_TIMEOUT_MS, token } = options
-  const base = String(options.baseUrl).replace(/\/+$/, "")
+/**
+ * Sends a request and returns the text of its success. Fails with a `ProblemError`, a `ConnectionError`, or the signal's reason; before
+ * anything is sent with a `ConfigurationError`, or with another `TypeError` for a fault of the request.
+ */
+export const sendText = async (options: ClientOptions | Settings, request: TextRequest): Promise<TextResponse> => {
+  const settings = settingsOf(options)
+  const { base, deadlineMs, fetch, retries } = settings
+  const timeoutMs = request.timeoutMs === undefined ? settings.timeoutMs : durationOf("timeoutMs", request.timeoutMs)
+  const init = initOf(request)
   const isIdempotent = request.isIdempotent ?? (request.method !== "POST" || request.idempotencyKey !== undefined)
   const ends = performance.now() + deadlineMs
   for (let attempt = 1; ; attempt++) {
-    const credential = typeof token === "string" ? token : await token()
-    const left = Math.min(request.timeoutMs ?? timeoutMs, ends - performance.now())
-    const outcome = await exchange(options, base + request.path, credential, request, left).catch((error: unknown) => ({
-      error,
-    }))
+    const headers = { ...init.headers, authorization: `Bearer ${await settings.credential()}` }
+    const signal = signalOf(request.signal, Math.min(timeoutMs, ends - performance.now()))
+    const outcome = await exchange(fetch, base + request.path, { ...init, headers, signal }).catch(
+      (error: unknown) => ({ error }),
+    )
+    // What the caller's function throws is no failure of the service.
+    if (!("error" in outcome)) request.onResponse?.(outcome.response)
     if ("error" in outcome) {
       if (request.signal?.aborted === true) throw outcome.error
     } else if ((outcome.status >= 200 && outcome.status < 300) || outcome.status === 304) return outcome
-    const { error, ...answer } = failureOf(originOf(base), outcome)
+    const { error, ...answer } = failureOf(new URL(base).origin, outcome)
     const delay = delayBeforeRetry({ attempt, retries, isIdempotent, ...answer, random: Math.random() })
     if (delay === undefined || performance.now() + delay >= ends) throw error
     await pause(delay, request.signal)
@@ -145,9 +143,13 @@ export const sendText = async (options: ClientOptions, request: TextRequest): Pr
 }
 
 /** Sends a request of an operation, `POST /api/customers`, and returns the body of its success. */
-export const send = async (options: ClientOptions, target: string, request: RawRequest): Promise<unknown> => {
+export const send = async (
+  options: ClientOptions | Settings,
+  target: string,
+  request: RawRequest,
+): Promise<unknown> => {
   const [method = "GET", template = "/"] = target.split(" ")
   const { body, path: _path, query: _query, ...call } = request
-  const text = body === undefined ? undefined : JSON.stringify(body)
+  const text = body === undefined ? undefined : jsonOf(body)
   return parse((await sendText(options, { ...call, method, path: pathOf(template, request), body: text })).text)
 }

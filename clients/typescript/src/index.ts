@@ -6,7 +6,7 @@ import * as platform from "./generated/platform.ts"
 import * as webhooks from "./generated/webhooks.ts"
 
 export type { CallOptions, ClientOptions } from "./Client.ts"
-export { ConnectionError, isProblem, isServiceAway, ProblemError } from "./Errors.ts"
+export { ConfigurationError, ConnectionError, isProblem, isServiceAway, ProblemError } from "./Errors.ts"
 export type { Problem, ValidationError } from "./Errors.ts"
 export { paginate } from "./Pages.ts"
 

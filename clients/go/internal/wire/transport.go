@@ -12,7 +12,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 )
 
@@ -52,27 +51,19 @@ type Response struct {
 	Body   []byte
 }
 
-// Path returns the path of an operation; each segment is encoded.
-func Path(segments ...string) (string, error) {
-	var path strings.Builder
-	path.WriteString("/api")
-	for _, segment := range segments {
-		if segment == "" {
-			return "", errors.New("keyshelf: a slug of the path is empty")
-		}
-		// PathEscape leaves some characters that have a meaning in paths of other software.
-		path.WriteString("/" + strings.ReplaceAll(url.QueryEscape(segment), "+", "%20"))
-	}
-	return path.String(), nil
-}
-
-// Send sends a request. It fails with a *ProblemError, a *ConnectionError, or the error of ctx.
+// Send sends a request. It fails with a *ProblemError, a *ConnectionError, or the error of ctx; before anything is sent
+// with a *ConfigurationError, or with another error for a fault of the request.
 func (transport *Transport) Send(ctx context.Context, request Request) (*Response, error) {
 	var body []byte
 	if request.Body != nil {
 		var err error
 		if body, err = encode(request.Body); err != nil {
 			return nil, fmt.Errorf("keyshelf: %w", err)
+		}
+	}
+	if request.IdempotencyKey != "" {
+		if err := Key(request.IdempotencyKey); err != nil {
+			return nil, err
 		}
 	}
 	isIdempotent := request.Method != http.MethodPost || request.IdempotencyKey != "" || request.IsRepeatable
@@ -108,9 +99,9 @@ func (transport *Transport) Send(ctx context.Context, request Request) (*Respons
 }
 
 func (transport *Transport) exchange(ctx context.Context, request Request, body []byte) (*Response, error) {
-	token, err := transport.Token(ctx)
+	authorization, err := transport.authorization(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("keyshelf: the token cannot be read: %w", err)
+		return nil, err
 	}
 	attempt, cancel := context.WithTimeout(ctx, transport.Timeout)
 	defer cancel()
@@ -124,7 +115,7 @@ func (transport *Transport) exchange(ctx context.Context, request Request, body 
 	}
 	sent.Header.Set("accept", "application/json")
 	sent.Header.Set("user-agent", "keyshelf-go/"+Version)
-	sent.Header.Set("authorization", "Bearer "+token)
+	sent.Header.Set("authorization", authorization)
 	if body != nil {
 		sent.Header.Set("content-type", "application/json")
 		if request.ContentType != "" {
@@ -163,14 +154,6 @@ func (transport *Transport) Decode(response *Response, into any) error {
 		return transport.Lost(err)
 	}
 	return nil
-}
-
-func encode(value any) ([]byte, error) {
-	var buffer bytes.Buffer
-	encoder := json.NewEncoder(&buffer)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(value)
-	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n")), err
 }
 
 // random returns a number from 0 to 1 that differs between processes.

@@ -5,7 +5,7 @@ from .buffer import BufferFull, FlushFailed, FlushResult, RejectedEvent, UsageBu
 from .client import CheckResult, Client
 from .flags import FlagSet
 from .journal import BufferLocked
-from .problems import ConnectionFailed, KeyshelfError, ProblemError, ValidationError
+from .problems import ConfigurationError, ConnectionFailed, KeyshelfError, ProblemError, ValidationError
 from .seats import Seat
 from .transport import VERSION as __version__
 from .webhooks import WebhookRejected, verify_webhook
@@ -19,6 +19,7 @@ __all__ = [
     "BufferLocked",
     "CheckResult",
     "Client",
+    "ConfigurationError",
     "ConnectionFailed",
     "FlagSet",
     "FlushFailed",

@@ -11,7 +11,11 @@ from typing import Any, Union
 #: What amounts are passed as. A float is read as it is printed.
 Amount = Union[int, str, float, Decimal]
 
+#: The digits of an amount before and after its point, as the service counts them.
+MAX_DIGITS = 18
+
 _DECIMAL = re.compile(r"-?[0-9]{1,64}(\.[0-9]{1,64})?")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _INSTANT = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?(?:Z|([+-])([0-9]{2}):([0-9]{2}))"
@@ -29,6 +33,15 @@ def decimal_of(value: Amount) -> Decimal:
     if not number.is_finite():
         raise ValueError(f"{value!r} is not a finite number")
     return number
+
+
+def amount_of(value: Amount) -> Decimal:
+    """The decimal of an amount that the service can count. Raises `ValueError` if it cannot."""
+    number = decimal_of(value)
+    # The exponent is looked at first: the text of a great one would fill the memory.
+    if number and (abs(number.adjusted()) > MAX_DIGITS or digits_of(number) > MAX_DIGITS):
+        raise ValueError(f"An amount has at most {MAX_DIGITS} digits")
+    return number if number else Decimal(0)
 
 
 def text_of(number: Decimal) -> str:
@@ -58,15 +71,26 @@ def parse_json(text: str) -> Any:
 
 
 def json_text(value: Any) -> str:
-    """Writes JSON with all digits of decimals, which the module `json` cannot write."""
+    """Writes JSON with all digits of decimals, which the module `json` cannot write. Raises `ValueError`."""
+    try:
+        return _json_text(value)
+    except TypeError as error:
+        raise ValueError(f"The body is no JSON: {error}") from None
+    except RecursionError:
+        raise ValueError("The body is nested too deeply, or in itself") from None
+
+
+def _json_text(value: Any) -> str:
     if isinstance(value, Decimal):
         if not value.is_finite():
             raise ValueError(f"{value} is not JSON")
         return text_of(value)
     if isinstance(value, dict):
-        return "{" + ",".join(f"{json.dumps(str(key))}:{json_text(one)}" for key, one in value.items()) + "}"
+        return "{" + ",".join(f"{_json_text(str(key))}:{_json_text(one)}" for key, one in value.items()) + "}"
     if isinstance(value, (list, tuple)):
-        return "[" + ",".join(map(json_text, value)) + "]"
+        return "[" + ",".join(map(_json_text, value)) + "]"
+    if isinstance(value, str) and _SURROGATE.search(value):
+        raise ValueError("A text of the body has a lone surrogate")
     return json.dumps(value, allow_nan=False)
 
 
@@ -80,6 +104,8 @@ def time_text(time: datetime | str) -> str:
     if isinstance(time, str):
         instant_ms(time)
         return time
+    if not isinstance(time, datetime):
+        raise ValueError("A time is a datetime or an ISO 8601 text")
     if time.utcoffset() is None:
         raise ValueError("The time needs an offset, such as datetime.now(timezone.utc)")
     return time.astimezone(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from .amounts import decimal_of, instant_ms, time_of
+from .settings import seconds_of
 
 #: How many last answers a client remembers. The oldest ones are forgotten first.
 MAX_KNOWN = 10_000
@@ -33,8 +34,19 @@ CLOSED = WhenAway("closed")
 
 
 def last_known(max_age: float, otherwise: WhenAway = FAIL) -> WhenAway:
-    """What the service answered last, if that was at most `max_age` seconds ago; else what `otherwise` says."""
+    """What the service answered last, if that was at most `max_age` seconds ago; else what `otherwise` says.
+
+    Raises `ValueError` for an age below 0 and for what is no policy.
+    """
+    seconds_of("max_age", max_age, may_be_least=True)
+    check_policy(otherwise)
     return WhenAway("lastKnown", max_age, otherwise)
+
+
+def check_policy(policy: Any) -> None:
+    """Raises `ValueError` for what is no policy: the call fails at once, and not first when the service is away."""
+    if not isinstance(policy, WhenAway) or policy.kind not in ("fail", "open", "closed", "lastKnown"):
+        raise ValueError("when_away is FAIL, OPEN, CLOSED or last_known(...)")
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any, Callable
 
-from .amounts import Amount, decimal_of, digits_of, text_of, time_text
+from .amounts import Amount, amount_of, text_of, time_text
 from .journal import Journal, event_line
-from .problems import ConnectionFailed, KeyshelfError, ProblemError
+from .problems import ConfigurationError, ConnectionFailed, KeyshelfError, ProblemError
+from .settings import label_of, seconds_of
 from .transport import Transport
 
 DEFAULT_CAPACITY = 10_000
 MAX_BATCH = 1_000
 #: The service takes bodies of up to 1 MiB.
 MAX_BATCH_BYTES = 900_000
-MAX_DIGITS = 18
 
 #: Rejections of a whole batch for what one of its events is. The batch is divided until that one stands alone.
 _OF_AN_EVENT = (400, 413, 422)
@@ -65,11 +65,13 @@ class UsageBuffer:
     """
 
     def __init__(self, transport: Transport, path: str | None, *, capacity: int, source: str | None) -> None:
+        if isinstance(capacity, bool) or not isinstance(capacity, int) or capacity < 1:
+            raise ConfigurationError("capacity", "must be a whole number, 1 or more")
         self._transport = transport
         self._capacity = capacity
         self._lock = threading.Lock()
         self._flushing = threading.Lock()
-        self._journal = Journal(path, source)
+        self._journal = Journal(path, None if source is None else label_of("source", source))
         self._stop: threading.Event | None = None
         self._thread: threading.Thread | None = None
 
@@ -98,18 +100,15 @@ class UsageBuffer:
         Raises `BufferFull`, and `ValueError` for what the service could not count. `id` is an id of yours: the same id
         of one source counts once within 35 days.
         """
-        number = decimal_of(value)
-        if digits_of(number) > MAX_DIGITS:
-            raise ValueError(f"An amount has at most {MAX_DIGITS} digits: {value!r}")
-        data: dict[str, Any] = {"value": text_of(number)}
+        data: dict[str, Any] = {"value": text_of(amount_of(value))}
         if unique_key is not None:
-            data["uniqueKey"] = _label("unique_key", unique_key)
+            data["uniqueKey"] = label_of("unique_key", unique_key)
         event = {
             "specversion": "1.0",
-            "id": _label("id", str(uuid.uuid4()) if id is None else id),
+            "id": label_of("id", str(uuid.uuid4()) if id is None else id),
             "source": self._journal.source,
-            "subject": _label("instance", instance),
-            "type": _label("entitlement", entitlement),
+            "subject": label_of("instance", instance),
+            "type": label_of("entitlement", entitlement),
             "time": time_text(datetime.now(timezone.utc) if time is None else time),
             "data": data,
         }
@@ -138,6 +137,7 @@ class UsageBuffer:
         """Flushes each `interval` seconds in a thread until `stop`. `on_flush` receives what each flush did."""
         if self._thread is not None:
             raise RuntimeError("The buffer is flushed in the background already")
+        seconds_of("interval", interval)
         stop = threading.Event()
 
         def run() -> None:
@@ -224,13 +224,6 @@ class UsageBuffer:
 
 
 _COUNTERS = ("accepted", "duplicate", "rejected")
-
-
-def _label(name: str, value: str) -> str:
-    if not isinstance(value, str) or not 1 <= len(value) <= 255 or "\0" in value:
-        raise ValueError(f"{name} must be a text of 1 to 255 characters")
-    value.encode()
-    return value
 
 
 def _batch_of(lines: list[str]) -> list[str]:

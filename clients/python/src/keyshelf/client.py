@@ -8,13 +8,16 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Iterable, Mapping, Union
 
-from .amounts import Amount, decimal_of, time_text
-from .away import FAIL, Answer, KnownAnswers, WhenAway, answer_of
+from .amounts import Amount, amount_of, time_text
+from .away import FAIL, Answer, KnownAnswers, WhenAway, answer_of, check_policy
 from .buffer import DEFAULT_CAPACITY, UsageBuffer
 from .flags import Flags, FlagSet
 from .problems import ConnectionFailed, KeyshelfError
 from .seats import DEFAULT_TTL, Seat
-from .transport import Response, Settings, Token, Transport, path_of
+from .settings import Token, key_of, label_of, name_of, path_of, settings_of, target_of
+from .transport import Response, Transport
+
+MAX_CHECKS = 100
 
 #: One check: the slug of an entitlement, or that and how much is requested.
 Check = Union[str, "tuple[str, Amount]"]
@@ -43,15 +46,16 @@ class CheckResult:
 class Client:
     """Calls the service with one credential, such as a license key. May be used by several threads.
 
-    `base_url` is the address of the service, such as `https://keyshelf.example`. `token` is the credential, or a function
-    that reads it for each request. An attempt takes `timeout` seconds at most, a call `deadline` seconds with all its
+    `base_url` is the address of the service, such as `https://keyshelf.example`; an `/api` at its end is left out. `token`
+    is the credential, or a function that reads it for each request; white space around it is left out. An attempt takes `timeout` seconds at most, a call `deadline` seconds with all its
     attempts; a request is repeated up to `retries` times where that is safe. A client starts no threads.
+    Raises `ConfigurationError` for what can never work.
     """
 
     def __init__(
         self, base_url: str, token: Token, *, timeout: float = 10.0, deadline: float = 30.0, retries: int = 2
     ) -> None:
-        self._transport = Transport(Settings(base_url, token, timeout, deadline, retries))
+        self._transport = Transport(settings_of(base_url, token, timeout, deadline, retries))
         self._known = KnownAnswers()
         self._flags = Flags(self._transport)
 
@@ -108,12 +112,15 @@ class Client:
         self, instance: str, checks: Iterable[Check], *, idempotency_key: str, when_away: WhenAway = FAIL
     ) -> CheckResult:
         """As `consume`, for several entitlements: all are consumed, or none."""
+        key_of(idempotency_key)
         body = {**_check_body(checks), "consume": True}
         return self._checked(instance, body, when_away, idempotency_key=idempotency_key)
 
     def _checked(self, instance: str, body: dict[str, Any], when_away: WhenAway, **options: Any) -> CheckResult:
+        check_policy(when_away)
+        path = path_of("instances", instance, "check")
         try:
-            response = self._transport.send("POST", path_of("instances", instance, "check"), body, **options)
+            response = self._transport.send("POST", path, body, **options)
             result = _result_of(response)
         except KeyshelfError as error:
             recalled = self._recalled(instance, body, when_away) if error.is_away else None
@@ -153,7 +160,7 @@ class Client:
         The same `transaction_id` counts once within 35 days; by default each call has its own. Amounts are `Decimal` or
         `int`. A `usage_buffer` collects reports and survives times without the service.
         """
-        body: dict[str, Any] = {"value": decimal_of(value), "transactionId": transaction_id or str(uuid.uuid4())}
+        body: dict[str, Any] = {"value": amount_of(value), "transactionId": label_of("transaction_id", transaction_id or str(uuid.uuid4()))}
         if unique_key is not None:
             body["uniqueKey"] = unique_key
         if behavior is not None:
@@ -206,18 +213,23 @@ class Client:
         idempotency_key: str | None = None,
     ) -> Any:
         """Calls any other operation: `client.call("GET", "/instances/globex-prod")`. Returns the parsed body, or `None`."""
-        sent = self._transport.send(method, f"/api{path}", body, query=query, idempotency_key=idempotency_key)
+        sent = self._transport.send(method, f"/api{target_of(method, path)}", body, query=query, idempotency_key=idempotency_key)
         return sent.json() if sent.text else None
 
 
 def _check_body(checks: Iterable[Check]) -> dict[str, Any]:
     items = []
     for check in checks:
-        if isinstance(check, str):
-            items.append({"entitlement": check})
-        else:
-            entitlement, requested = check
-            items.append({"entitlement": entitlement, "requested": decimal_of(requested)})
+        entitlement, requested = (check, None) if isinstance(check, str) else check
+        item: dict[str, Any] = {"entitlement": name_of("An entitlement", entitlement)}
+        if requested is not None:
+            item["requested"] = amount_of(requested)
+            # A policy must not answer for an amount that the service always rejects.
+            if item["requested"] < 0:
+                raise ValueError("The amount of a check is 0 or more")
+        items.append(item)
+    if not 1 <= len(items) <= MAX_CHECKS:
+        raise ValueError(f"A request has 1 to {MAX_CHECKS} checks")
     return {"checks": items}
 
 

@@ -11,6 +11,7 @@ from typing import Any, Mapping, TypeVar
 
 from .amounts import json_text
 from .problems import ConnectionFailed, KeyshelfError
+from .settings import seconds_of
 from .transport import Transport
 
 #: For how many contexts a client remembers values.
@@ -66,6 +67,8 @@ class Flags:
         self._known: OrderedDict[str, tuple[str | None, float, Mapping[str, Mapping[str, Any]]]] = OrderedDict()
 
     def evaluate(self, context: Mapping[str, Any], max_age: float | None) -> FlagSet:
+        if max_age is not None:
+            seconds_of("max_age", max_age, may_be_least=True)
         key = json_text(dict(sorted(context.items())))
         with self._lock:
             known = self._known.get(key)

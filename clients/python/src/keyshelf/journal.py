@@ -12,6 +12,8 @@ import os
 import uuid
 from typing import Any, BinaryIO, Sequence
 
+from .problems import ConfigurationError
+
 _FORMAT = "keyshelf-usage-buffer"
 
 
@@ -122,6 +124,11 @@ def _flush_folder(path: str) -> None:
 
 def _locked(path: str) -> BinaryIO:
     """Locks a file beside the buffer. The system ends the lock with the process, however that ends."""
+    if os.fspath(path) == "":
+        raise ConfigurationError("path", "must be the name of a file")
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):
+        raise ConfigurationError("path", f"must be in a folder that exists: {folder}")
     file = open(f"{path}.lock", "ab")
     try:
         if os.name == "posix":

@@ -15,6 +15,18 @@ class KeyshelfError(Exception):
     is_away: bool = False
 
 
+class ConfigurationError(KeyshelfError, ValueError):
+    """A setting of the client can never work, or its credential cannot be read.
+
+    Nothing was sent, and no policy answers. The message names the setting and never its value.
+    """
+
+    def __init__(self, setting: str, fault: str) -> None:
+        super().__init__(f"{setting} {fault}")
+        #: The name of the setting, such as `token`.
+        self.setting = setting
+
+
 @dataclass(frozen=True)
 class ValidationError:
     """What is wrong with a value of the request, and where: `body.items[3].name`."""

@@ -8,7 +8,8 @@ import uuid
 from typing import Any, Mapping
 
 from .problems import KeyshelfError, ProblemError
-from .transport import Transport, path_of
+from .settings import label_of, path_of, seconds_of
+from .transport import Transport
 
 DEFAULT_TTL = 300
 
@@ -31,7 +32,7 @@ class Seat:
     ) -> None:
         self._transport = transport
         self._path = path_of("instances", instance, "entitlements", entitlement, "leases")
-        self._ttl = ttl
+        self._ttl = seconds_of("ttl", ttl)
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -39,7 +40,7 @@ class Seat:
         self._is_released = False
         self.instance = instance
         self.entitlement = entitlement
-        self.holder = holder
+        self.holder = label_of("holder", holder)
         self.id = ""
         #: When the service frees the seat, as it describes it.
         self.expires_at = ""

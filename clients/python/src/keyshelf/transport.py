@@ -8,14 +8,12 @@ import time
 import urllib.parse
 import urllib.request
 from dataclasses import dataclass
-from typing import Any, Callable, Mapping, Union
+from typing import Any, Mapping
 
 from .amounts import json_text, parse_json
-from .problems import ConnectionFailed, ProblemError
+from .problems import ConfigurationError, ConnectionFailed, ProblemError
 from .retry import delay_before_retry
-
-#: A credential, or a function that reads it for each request.
-Token = Union[str, Callable[[], str]]
+from .settings import Settings, key_of
 
 VERSION = "0.1.0"
 _PIECE = 65_536
@@ -46,29 +44,12 @@ class _EachStatus(urllib.request.HTTPErrorProcessor):
     https_response = http_response
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How requests are sent."""
-
-    base_url: str
-    token: Token
-    #: Seconds that one attempt may take.
-    timeout: float = 10.0
-    #: Seconds that a call may take with all its attempts and the time between them.
-    deadline: float = 30.0
-    #: How often a request is repeated at most.
-    retries: int = 2
-
-
 class Transport:
     """Sends requests of one credential. May be used by several threads."""
 
     def __init__(self, settings: Settings) -> None:
-        parts = urllib.parse.urlsplit(settings.base_url)
-        if parts.scheme not in ("http", "https") or not parts.netloc:
-            raise ValueError(f"{settings.base_url!r} is no address of a service, such as https://keyshelf.example")
         self._settings = settings
-        self._base = settings.base_url.rstrip("/")
+        self._base = settings.base
         self._opener = urllib.request.build_opener(_EachStatus)
 
     def send(
@@ -83,7 +64,7 @@ class Transport:
         is_idempotent: bool | None = None,
         content_type: str = "application/json",
     ) -> Response:
-        """Sends a request. Raises `ProblemError` or `ConnectionFailed`.
+        """Sends a request. Raises `ProblemError` or `ConnectionFailed`, and `ValueError` before anything is sent.
 
         `is_idempotent`: whether the request has the same effect if it is sent twice. By default that is each method but
         POST, and a POST with an idempotency key.
@@ -95,14 +76,14 @@ class Transport:
         if data is not None:
             sent["content-type"] = content_type
         if idempotency_key is not None:
-            sent["idempotency-key"] = idempotency_key
+            sent["idempotency-key"] = key_of(idempotency_key)
         safe = (method != "POST" or idempotency_key is not None) if is_idempotent is None else is_idempotent
         ends = time.monotonic() + settings.deadline
         attempt = 0
         while True:
             attempt += 1
-            token = settings.token if isinstance(settings.token, str) else settings.token()
-            request = urllib.request.Request(url, data, {**sent, "authorization": f"Bearer {token}"}, method=method)
+            credential = settings.credential()
+            request = urllib.request.Request(url, data, {**sent, "authorization": f"Bearer {credential}"}, method=method)
             error: ProblemError | ConnectionFailed
             status, code, retry_after = None, None, None
             try:
@@ -112,6 +93,9 @@ class Transport:
                 retry_after = response.headers.get("retry-after")
                 error = ProblemError(response.status, response.text, retry_after)
                 status, code = error.status, error.code
+            except http.client.InvalidURL:
+                # The address is checked, so it is that of a proxy. It may have a password.
+                raise ConfigurationError("HTTP_PROXY", "or HTTPS_PROXY is no address of a proxy") from None
             except (OSError, http.client.HTTPException) as thrown:
                 error = ConnectionFailed(f"{self._base} did not respond: {thrown or type(thrown).__name__}")
                 error.__cause__ = thrown
@@ -144,10 +128,3 @@ class Transport:
                 raise http.client.IncompleteRead(body, response.length)
             headers = {name.lower(): value for name, value in response.headers.items()}
             return Response(response.status, headers, body.decode("utf-8", "replace"))
-
-
-def path_of(*segments: str) -> str:
-    """The path of an operation; each segment is encoded. Raises `ValueError` for an empty one."""
-    if not all(isinstance(segment, str) and segment for segment in segments):
-        raise ValueError(f"Each segment of a path must be a text that is not empty: {segments!r}")
-    return "/api/" + "/".join(urllib.parse.quote(segment, safe="") for segment in segments)

@@ -19,6 +19,19 @@ export const lastKnown = (maxAgeMs: number, otherwise: Policy = "fail"): LastKno
   lastKnown: { maxAgeMs, otherwise },
 })
 
+const POLICIES: ReadonlyArray<unknown> = ["fail", "open", "closed"]
+
+/** Throws `TypeError` for what is no policy: the call fails at once, and not first when the service is away. */
+export const checkPolicy = (policy: WhenAway): void => {
+  if (POLICIES.includes(policy)) return
+  const known = typeof policy === "object" && policy !== null ? policy.lastKnown : undefined
+  if (known === undefined || !(known.maxAgeMs >= 0) || !POLICIES.includes(known.otherwise)) {
+    throw new TypeError(
+      'whenAway is "fail", "open", "closed", or lastKnown with an age of 0 ms or more and one of these',
+    )
+  }
+}
+
 /** The answer about one entitlement. Amounts are decimal texts with all digits. */
 export interface Answer {
   readonly entitlement: string

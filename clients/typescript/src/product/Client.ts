@@ -1,11 +1,12 @@
 /** The client of a product: it checks, consumes and reports usage, holds seats and reads flags. */
 import type { ClientOptions } from "../Client.ts"
-import { isServiceAway } from "../Errors.ts"
-import { makeKnownAnswers } from "./Away.ts"
+import { ConfigurationError, isServiceAway } from "../Errors.ts"
+import { jsonOf, keyOf, labelOf, nameOf } from "../RequestRules.ts"
+import { checkPolicy, makeKnownAnswers } from "./Away.ts"
 import type { Answer, WhenAway } from "./Away.ts"
-import { makeBuffer } from "./UsageBuffer.ts"
+import { DEFAULT_CAPACITY, makeBuffer } from "./UsageBuffer.ts"
 import type { BufferOptions, UsageBuffer } from "./UsageBuffer.ts"
-import { decimalOf, parseExactly } from "./Decimal.ts"
+import { amountOf, decimalOf, parseExactly } from "./Decimal.ts"
 import type { Amount } from "./Decimal.ts"
 import { makeFlags } from "./Flags.ts"
 import type { FlagOptions, FlagSet } from "./Flags.ts"
@@ -98,15 +99,24 @@ export interface ProductClient {
   readonly flags: (context: Readonly<Record<string, unknown>>, options?: FlagOptions) => Promise<FlagSet>
 }
 
+const MAX_CHECKS = 100
+
 const partsOf = (check: Check) =>
   typeof check === "string"
-    ? { entitlement: check, requested: undefined }
-    : { entitlement: check.entitlement, requested: decimalOf(check.requested) }
+    ? { entitlement: nameOf("An entitlement", check), requested: undefined }
+    : { entitlement: nameOf("An entitlement", check.entitlement), requested: requestedOf(check.requested) }
+
+/** The amount of a check. A policy must not answer for one that the service always rejects. */
+const requestedOf = (amount: Amount): string => {
+  const decimal = amountOf(amount)
+  if (decimal.startsWith("-")) throw new RangeError(`The amount of a check is 0 or more: ${decimal}`)
+  return decimal
+}
 
 type Parts = ReturnType<typeof partsOf>
 
 /** The check as JSON. The amount is written digit by digit: a JavaScript number would round it. */
-const jsonOf = ({ entitlement, requested }: Parts): string =>
+const textOfCheck = ({ entitlement, requested }: Parts): string =>
   `{"entitlement":${JSON.stringify(entitlement)}${requested === undefined ? "" : `,"requested":${requested}`}}`
 
 const textIn = (value: unknown, name: string): string | null => {
@@ -166,7 +176,7 @@ const onlyOf = ({ checks: [answer] }: CheckResult): Answer => {
 
 const withSignal = (signal: AbortSignal | undefined) => (signal === undefined ? {} : { signal })
 
-/** Makes a client whose buffers wait in the journals of `openJournal`. */
+/** Makes a client whose buffers wait in the journals of `openJournal`. Throws `ConfigurationError`. */
 export const makeProductClient = (options: ClientOptions, openJournal: OpenJournal): ProductClient => {
   const send = makeSend(options)
   const known = makeKnownAnswers()
@@ -189,13 +199,16 @@ export const makeProductClient = (options: ClientOptions, openJournal: OpenJourn
     checks: ReadonlyArray<Check>,
     { at, idempotencyKey, signal, whenAway = "fail" }: CheckOptions & Partial<ConsumeOptions>,
   ): Promise<CheckResult> => {
+    checkPolicy(whenAway)
     const parts = checks.map(partsOf)
+    if (parts.length < 1 || parts.length > MAX_CHECKS) throw new RangeError(`A request has 1 to ${MAX_CHECKS} checks`)
+    if (at !== undefined && idempotencyKey !== undefined) throw new TypeError("A consumption is now: it has no `at`")
     const time = at === undefined ? "" : `,"at":${JSON.stringify(timeText(at))}`
     const consume = idempotencyKey === undefined ? "" : `,"consume":true`
     const request = {
       method: "POST",
       path: pathOf("instances", instance, "check"),
-      body: `{"checks":[${parts.map(jsonOf).join(",")}]${consume}${time}}`,
+      body: `{"checks":[${parts.map(textOfCheck).join(",")}]${consume}${time}}`,
       // A check changes nothing, so it may be sent twice.
       isIdempotent: true,
       ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
@@ -231,23 +244,25 @@ export const makeProductClient = (options: ClientOptions, openJournal: OpenJourn
       value = 1,
       { signal, timestamp, transactionId = randomId(), ...rest } = {},
     ) => {
-      const more = JSON.stringify({
-        transactionId,
+      const more = jsonOf({
+        transactionId: labelOf("transactionId", transactionId),
         ...rest,
         ...(timestamp === undefined ? {} : { timestamp: timeText(timestamp) }),
       })
       const response = await send({
         method: "POST",
         path: pathOf("instances", instance, "entitlements", entitlement, "usage"),
-        body: `{"value":${decimalOf(value)},${more.slice(1)}`,
+        body: `{"value":${amountOf(value)},${more.slice(1)}`,
         // The service counts a transaction once.
         isIdempotent: true,
         ...withSignal(signal),
       })
       return readAs(response, "the usage of a period", usageIn)
     },
-    usageBuffer: async ({ capacity, path, source = `urn:keyshelf:sdk:${randomId()}` } = {}) =>
-      makeBuffer(send, await openJournal(source, path), capacity),
+    usageBuffer: async ({ capacity = DEFAULT_CAPACITY, path, source = `urn:keyshelf:sdk:${randomId()}` } = {}) => {
+      if (!(capacity >= 1)) throw new ConfigurationError("capacity", "must be a number, 1 or more")
+      return makeBuffer(send, await openJournal(labelOf("source", source), path), capacity)
+    },
     acquireSeat: (instance, entitlement, request) => acquireSeat(send, instance, entitlement, request),
     flags: evaluate,
   }
@@ -255,8 +270,6 @@ export const makeProductClient = (options: ClientOptions, openJournal: OpenJourn
 
 /** Programs without types may forget the key, and would be charged twice. */
 const keyed = <A extends ConsumeOptions>(options: A): A => {
-  if (typeof options.idempotencyKey !== "string" || options.idempotencyKey === "") {
-    throw new TypeError("consume needs an idempotencyKey, the id of what you do")
-  }
+  keyOf(options?.idempotencyKey)
   return options
 }

@@ -29,7 +29,17 @@ export const decimalOf = (amount: Amount): string => {
 }
 
 /** How many digits a decimal has before and after its point. */
-export const digitsOf = (decimal: string): number => decimal.replace(/^-?0*/, "").replace(".", "").length
+const digitsOf = (decimal: string): number => decimal.replace(/^-?0*/, "").replace(".", "").length
+
+/** The maximum digits of an amount, as the service counts them. */
+const MAX_DIGITS = 18
+
+/** The decimal of an amount that the service can count. Throws `RangeError` if it cannot. */
+export const amountOf = (amount: Amount): string => {
+  const decimal = decimalOf(amount)
+  if (digitsOf(decimal) > MAX_DIGITS) throw new RangeError(`An amount has at most ${MAX_DIGITS} digits: ${decimal}`)
+  return decimal
+}
 
 /** Whether a decimal is at most another one. */
 export const isAtMost = (decimal: string, other: string): boolean => {

@@ -5,9 +5,10 @@
  * Events are appended and flushed to the disk before they count as taken. They leave by a new file that replaces the old one. A
  * last line without an end was cut off by a crash: its event was never taken.
  */
-import { open, readFile, rename } from "node:fs/promises"
+import { open, readFile, rename, stat } from "node:fs/promises"
 import type { FileHandle } from "node:fs/promises"
 import { dirname, resolve } from "node:path"
+import { ConfigurationError } from "../Errors.ts"
 import { BufferLocked } from "./Journal.ts"
 import type { Journal } from "./Journal.ts"
 import { own } from "./Wire.ts"
@@ -19,7 +20,11 @@ const FORMAT = "keyshelf-usage-buffer"
  * Node.js that locks files so.
  */
 const lockFile = async (path: string): Promise<() => void> => {
-  const { DatabaseSync } = await import("node:sqlite")
+  const { DatabaseSync } = await import("node:sqlite").catch((cause: unknown) => {
+    throw new ConfigurationError("path", "needs Node.js 22.13 or newer, whose module node:sqlite locks the file", {
+      cause,
+    })
+  })
   const database = new DatabaseSync(`${path}.lock`)
   try {
     database.exec("BEGIN EXCLUSIVE")
@@ -117,8 +122,19 @@ const makeJournal = async (path: string, newSource: string, unlock: () => void):
   }
 }
 
+/** SQLite would say only that it is unable to open a file. */
+const checkPath = async (path: string): Promise<void> => {
+  if (typeof path !== "string" || path === "") throw new ConfigurationError("path", "must be the name of a file")
+  const folder = dirname(resolve(path))
+  const found = await stat(folder).catch((cause: unknown) => {
+    throw new ConfigurationError("path", `must be in a folder that exists: ${folder}`, { cause })
+  })
+  if (!found.isDirectory()) throw new ConfigurationError("path", `must be in a folder: ${folder} is none`)
+}
+
 /** Opens the journal of a file. The source of a file that exists is the file's. */
 export const openFileJournal = async (path: string, source: string): Promise<Journal> => {
+  await checkPath(path)
   const unlock = await lockFile(path)
   return makeJournal(path, source, unlock).catch((error: unknown) => {
     unlock()

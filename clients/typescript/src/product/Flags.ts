@@ -1,5 +1,6 @@
 /** Feature flags by OFREP, the OpenFeature Remote Evaluation Protocol, with `ETag`. */
 import { isServiceAway } from "../Errors.ts"
+import { jsonOf } from "../RequestRules.ts"
 import { own, readAs } from "./Wire.ts"
 import type { Send } from "./Wire.ts"
 
@@ -88,13 +89,14 @@ export const makeFlags = (send: Send) => {
   }
 
   return async (context: Readonly<Record<string, unknown>>, options: FlagOptions = {}): Promise<FlagSet> => {
-    const key = JSON.stringify(Object.entries(context).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    const key = jsonOf(Object.entries(context).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    if (options.maxAgeMs !== undefined && !(options.maxAgeMs >= 0)) throw new RangeError("maxAgeMs must be 0 or more")
     const known = contexts.get(key)
     try {
       const response = await send({
         method: "POST",
         path: "/api/ofrep/v1/evaluate/flags",
-        body: JSON.stringify({ context }),
+        body: jsonOf({ context }),
         // An evaluation changes nothing, so it may be sent twice.
         isIdempotent: true,
         ...(known === undefined || known.etag === null ? {} : { headers: { "if-none-match": known.etag } }),

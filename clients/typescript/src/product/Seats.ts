@@ -1,5 +1,6 @@
 /** Seats of a `CONCURRENT` entitlement: a holder has one for a time, and renews it. */
 import { isProblem, isServiceAway } from "../Errors.ts"
+import { jsonOf, labelOf, segmentOf } from "../RequestRules.ts"
 import { every, makeLock, own, pathOf, randomId, readAs } from "./Wire.ts"
 import type { Send } from "./Wire.ts"
 
@@ -58,6 +59,8 @@ export const acquireSeat = async (
   { holder, metadata, ttlSeconds = DEFAULT_TTL_SECONDS }: SeatRequest,
 ): Promise<Seat> => {
   const path = pathOf("instances", instance, "entitlements", entitlement, "leases")
+  labelOf("holder", holder)
+  if (!(ttlSeconds > 0 && ttlSeconds < Infinity)) throw new RangeError("ttlSeconds must be a number above 0")
   const exclusively = makeLock()
 
   const acquire = async (more: object) => {
@@ -68,7 +71,7 @@ export const acquireSeat = async (
     const response = await send({
       method: "POST",
       path,
-      body: JSON.stringify({ holder, ttlSeconds, ...more }),
+      body: jsonOf({ holder, ttlSeconds, ...more }),
       idempotencyKey: randomId(),
     })
     return { ...readAs(response, "a lease", leaseIn), ends }
@@ -122,10 +125,12 @@ export const acquireSeat = async (
       await exclusively(async () => {
         if (isReleased) return
         isReleased = true
-        await send({ method: "DELETE", path: `${path}/${encodeURIComponent(lease.id)}` }).catch((error: unknown) => {
-          // It has ended, or the response to the first attempt was lost.
-          if (!isProblem(error, "Lease.NotFound")) throw error
-        })
+        await send({ method: "DELETE", path: `${path}/${segmentOf("The id of the lease", lease.id)}` }).catch(
+          (error: unknown) => {
+            // It has ended, or the response to the first attempt was lost.
+            if (!isProblem(error, "Lease.NotFound")) throw error
+          },
+        )
       })
     },
   }

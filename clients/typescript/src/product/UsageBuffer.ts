@@ -1,17 +1,17 @@
 /** A local buffer of usage reports. They are sent in batches, and each counts once. */
 import { ConnectionError, isServiceAway, ProblemError } from "../Errors.ts"
-import { decimalOf, digitsOf } from "./Decimal.ts"
+import { amountOf } from "./Decimal.ts"
 import type { Amount } from "./Decimal.ts"
 import type { Journal } from "./Journal.ts"
+import { labelOf } from "../RequestRules.ts"
 import { every, makeLock, own, randomId, readAs, timeText } from "./Wire.ts"
 import type { Send } from "./Wire.ts"
 
-const DEFAULT_CAPACITY = 10_000
+/** How many events may wait, if the caller does not say. */
+export const DEFAULT_CAPACITY = 10_000
 const MAX_BATCH = 1_000
 /** The service takes bodies of up to 1 MiB. */
 const MAX_BATCH_BYTES = 900_000
-const MAX_DIGITS = 18
-const MAX_LABEL_LENGTH = 255
 
 /** Rejections of a whole batch for what one of its events is. The batch is divided until that one stands alone. */
 const OF_AN_EVENT: ReadonlyArray<number> = [400, 413, 422]
@@ -71,7 +71,7 @@ export interface BufferedReport {
 
 /** How a buffer is opened. */
 export interface BufferOptions {
-  /** A file in which events survive a restart. It needs Node.js 22.13 or newer. Without it, events are in memory. */
+  /** A file in which events survive a restart. Its folder must exist. It needs Node.js 22.13 or newer. Without it, events are in memory. */
   readonly path?: string
   /** How many events may wait; 10,000 by default. */
   readonly capacity?: number
@@ -100,14 +100,6 @@ export interface UsageBuffer {
   readonly stop: () => Promise<void>
   /** Stops and closes the file. Sends nothing: events of a file wait for the next process. */
   readonly close: () => Promise<void>
-}
-
-const labelOf = (name: string, value: string): string => {
-  const length = Array.from(value).length
-  if (length < 1 || length > MAX_LABEL_LENGTH || value.includes("\0") || /\p{Surrogate}/u.test(value)) {
-    throw new RangeError(`${name} must be a text of 1 to ${MAX_LABEL_LENGTH} characters`)
-  }
-  return value
 }
 
 const batchOf = (lines: ReadonlyArray<string>): ReadonlyArray<string> => {
@@ -151,7 +143,7 @@ const count = (counts: Counts, verdict: unknown, event: UsageEvent): boolean => 
 }
 
 /** Makes a buffer on a journal. */
-export const makeBuffer = (send: Send, journal: Journal, capacity = DEFAULT_CAPACITY): UsageBuffer => {
+export const makeBuffer = (send: Send, journal: Journal, capacity: number): UsageBuffer => {
   const withJournal = makeLock()
   const flushing = makeLock()
   /** Reports that wait for the disk. All of them are stored by one write. */
@@ -241,8 +233,7 @@ export const makeBuffer = (send: Send, journal: Journal, capacity = DEFAULT_CAPA
       return size()
     },
     async report(instance, entitlement, value = 1, { id = randomId(), time = new Date(), uniqueKey } = {}) {
-      const decimal = decimalOf(value)
-      if (digitsOf(decimal) > MAX_DIGITS) throw new RangeError(`An amount has at most ${MAX_DIGITS} digits: ${decimal}`)
+      const decimal = amountOf(value)
       const event: UsageEvent = {
         specversion: "1.0",
         id: labelOf("id", id),

@@ -1,4 +1,6 @@
 /** Verifies deliveries of webhooks (Standard Webhooks). */
+import { ConfigurationError } from "../Errors.ts"
+import { trimmed } from "../Settings.ts"
 
 /** Seconds that a delivery may be old or ahead. An older one may be a replay. */
 const TOLERANCE_SECONDS = 300
@@ -32,10 +34,17 @@ const headersOf = (headers: WebhookHeaders): ReadonlyMap<string, string> => {
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
-const keyOf = (secret: string): Promise<CryptoKey> => {
-  const text = secret.replace(/^whsec_/, "")
-  if (!BASE64.test(text) || text === "") throw new TypeError("The secret of a webhook endpoint is whsec_ and base64")
-  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
+/** The least length of Standard Webhooks. A shorter key can be guessed, and everybody knows the empty one. */
+const MIN_KEY_BYTES = 24
+
+const keyOf = (secret: unknown): Promise<CryptoKey> => {
+  const text = trimmed(secret).replace(/^whsec_/, "")
+  const decoded = BASE64.test(text) ? atob(text) : ""
+  // Bits that count for nothing are the mark of a text that was changed.
+  if (decoded.length < MIN_KEY_BYTES || btoa(decoded) !== text) {
+    throw new ConfigurationError("secret", `must be whsec_ and at least ${MIN_KEY_BYTES} bytes in base64`)
+  }
+  const bytes = Uint8Array.from(decoded, (character) => character.charCodeAt(0))
   return crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["verify"])
 }
 
@@ -59,7 +68,8 @@ const objectOf = (bytes: Uint8Array): Readonly<Record<string, unknown>> => {
 }
 
 /**
- * Returns the event of a delivery, or fails with `WebhookRejected`. `body` is the body as it was received: JSON that was parsed
+ * Returns the event of a delivery, or fails with `WebhookRejected`. A secret that cannot be right is a `ConfigurationError`: no delivery
+ * is the cause. `body` is the body as it was received: JSON that was parsed
  * and written again is another text. An event may come more than once; the header `webhook-id` is the same each time.
  */
 export const verifyWebhook = async (

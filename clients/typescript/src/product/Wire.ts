@@ -1,26 +1,26 @@
 /** How the parts of a product's client send requests. */
 import type { ClientOptions } from "../Client.ts"
 import { ConnectionError } from "../Errors.ts"
+import { segmentOf } from "../RequestRules.ts"
+import { MAX_TIMER_MS, Settings } from "../Settings.ts"
 import { sendText } from "../Transport.ts"
 import type { TextRequest, TextResponse } from "../Transport.ts"
 
-const DEFAULT_TIMEOUT_MS = 10_000
-const DEFAULT_DEADLINE_MS = 30_000
+/** A product waits less than a pipeline, and not without end. */
+const DEFAULTS = { timeoutMs: 10_000, deadlineMs: 30_000 }
 
 /** Sends a request of one credential. */
 export type Send = (request: TextRequest) => Promise<TextResponse>
 
-/** A product waits less than a pipeline, and not without end. */
-export const makeSend =
-  (options: ClientOptions): Send =>
-  (request) =>
-    sendText({ timeoutMs: DEFAULT_TIMEOUT_MS, deadlineMs: DEFAULT_DEADLINE_MS, ...options }, request)
-
-/** The path of an operation; each segment is encoded. Throws `TypeError` for an empty one. */
-export const pathOf = (...segments: ReadonlyArray<string>): string => {
-  if (segments.includes("")) throw new TypeError(`No segment of a path may be empty: ${JSON.stringify(segments)}`)
-  return `/api/${segments.map(encodeURIComponent).join("/")}`
+/** Throws `ConfigurationError` for settings that can never work. */
+export const makeSend = (options: ClientOptions): Send => {
+  const settings = new Settings(options, DEFAULTS)
+  return (request) => sendText(settings, request)
 }
+
+/** The path of an operation; each segment is encoded. Throws `TypeError` for one that cannot be a slug. */
+export const pathOf = (...segments: ReadonlyArray<string>): string =>
+  `/api/${segments.map((segment) => segmentOf("A slug", segment)).join("/")}`
 
 /**
  * Reads a success, or fails with a `ConnectionError`: something else than the service responded, such as the sign-in page of a
@@ -54,7 +54,7 @@ export const own = (value: unknown, name: string): unknown =>
 
 /** The text of a time with an offset. Throws `RangeError` if it is none. */
 export const timeText = (time: Date | string): string => {
-  if (typeof time !== "string") return time.toISOString()
+  if (time instanceof Date) return time.toISOString()
   const isInstant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(time)
   if (!isInstant || Number.isNaN(Date.parse(time))) throw new RangeError(`${time} is no time with an offset`)
   return time
@@ -70,8 +70,12 @@ export const makeLock = () => {
   }
 }
 
-/** Starts work after each interval until it is stopped. A process that has nothing else to do may end. */
+/**
+ * Starts work after each interval until it is stopped. A process that has nothing else to do may end. Throws `RangeError` for an interval
+ * that would be none: the work would run without a pause.
+ */
 export const every = (millis: number, work: () => Promise<unknown>): (() => Promise<void>) => {
+  if (!(millis > 0 && millis <= MAX_TIMER_MS)) throw new RangeError("An interval is above 0 ms and at most 24 days")
   let isStopped = false
   let running: Promise<unknown> = Promise.resolve()
   let timer: ReturnType<typeof setTimeout>

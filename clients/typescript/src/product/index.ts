@@ -8,7 +8,7 @@ import type { ProductClient } from "./Client.ts"
 import { memoryJournal } from "./Journal.ts"
 
 export type { ClientOptions } from "../Client.ts"
-export { ConnectionError, isProblem, isServiceAway, ProblemError } from "../Errors.ts"
+export { ConfigurationError, ConnectionError, isProblem, isServiceAway, ProblemError } from "../Errors.ts"
 export type { Problem, ValidationError } from "../Errors.ts"
 export { lastKnown } from "./Away.ts"
 export type { Answer, LastKnown, WhenAway } from "./Away.ts"
@@ -29,7 +29,7 @@ export type { Renewed, Seat, SeatRequest } from "./Seats.ts"
 export { verifyWebhook, WebhookRejected } from "./Webhooks.ts"
 export type { WebhookFault, WebhookHeaders } from "./Webhooks.ts"
 
-/** Creates the client of a product. An attempt takes 10 s at most, a call 30 s with all its attempts. */
+/** Creates the client of a product. An attempt takes 10 s at most, a call 30 s with all its attempts. Throws `ConfigurationError`. */
 export const createProductClient = (options: ClientOptions): ProductClient =>
   makeProductClient(options, async (source, path) => {
     if (path !== undefined) throw new TypeError("A buffer in a file needs Node.js")

@@ -7,7 +7,7 @@ import { memoryJournal } from "./Journal.ts"
 
 export * from "./index.ts"
 
-/** Creates the client of a product. An attempt takes 10 s at most, a call 30 s with all its attempts. */
+/** Creates the client of a product. An attempt takes 10 s at most, a call 30 s with all its attempts. Throws `ConfigurationError`. */
 export const createProductClient = (options: ClientOptions): ProductClient =>
   makeProductClient(options, async (source, path) =>
     path === undefined ? memoryJournal(source) : openFileJournal(path, source),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Iterable, Mapping
 
 from ..amounts import instant_text
+from .tokens import is_bounded
 from .values import Instant, amount_of, amount_text, hash_of, is_count, millis_or_now, own
 
 _SOURCE = re.compile(r"urn:keyshelf:ledger:[0-9a-f-]{36}")
@@ -109,7 +110,7 @@ class Ledger:
 
     def _follow(self, line: str) -> None:
         try:
-            event = json.loads(line)
+            event = json.loads(line) if is_bounded(line) else None
         except (TypeError, ValueError, RecursionError):
             raise LedgerError("MALFORMED") from None
         id, position = own(event, "id"), self._position

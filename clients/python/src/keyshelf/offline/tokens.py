@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any, Callable
 
@@ -11,6 +12,12 @@ from .values import check, decoded, is_number, own
 
 #: How many keys may lie between a learned key and a pinned one.
 MAX_STEPS = 8
+
+#: Objects and arrays within each other, the outermost included. The service issues fewer than 10.
+MAX_DEPTH = 100
+
+#: Texts, brackets, and numbers of more than 100 characters. The service writes longer numbers as texts.
+_MARKS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[{\]}]|[0-9.eE+-]{101,}', re.DOTALL)
 
 _WHITESPACE = "\t\n\v\f\r "
 
@@ -66,13 +73,31 @@ def make_keyring(keys: Any, learned: Any) -> Keyring:
     return find
 
 
+def is_bounded(text: str) -> bool:
+    """Whether JSON is within the bounds, by which all verifiers agree. It need not be JSON."""
+    depth = 0
+    for found in _MARKS.finditer(text):
+        mark = found[0]
+        if mark in "[{":
+            depth += 1
+        elif mark in "]}":
+            depth -= 1
+        elif mark[0] != '"':
+            return False
+        if depth > MAX_DEPTH:
+            return False
+    return True
+
+
 def _reject(constant: str) -> Any:
     raise ValueError(constant)
 
 
 def object_in(data: bytes) -> dict[str, Any]:
     """The JSON object in UTF-8 bytes. Raises if there is none."""
-    value = json.loads(data.decode(), parse_constant=_reject)
+    text = data.decode()
+    check(is_bounded(text))
+    value = json.loads(text, parse_constant=_reject)
     check(isinstance(value, dict))
     return value
 
