@@ -80,6 +80,7 @@ type eventData struct {
 }
 
 type verdict struct {
+	Index   *int   `json:"index"`
 	Status  string `json:"status"`
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -205,7 +206,7 @@ func (buffer *UsageBuffer) send(ctx context.Context, skip int, lines [][]byte, r
 		IsRepeatable: true,
 	})
 	var problem *ProblemError
-	if errors.As(err, &problem) && isOfAnEvent(problem.Status) {
+	if errors.As(err, &problem) && wire.IsOfBody(problem) {
 		return buffer.divide(ctx, skip, lines, problem, result)
 	}
 	if err != nil {
@@ -217,20 +218,31 @@ func (buffer *UsageBuffer) send(ctx context.Context, skip int, lines [][]byte, r
 	if err := buffer.transport.Decode(response, &body); err != nil {
 		return err
 	}
+	if !areOfThese(body.Results, len(lines)) {
+		return buffer.transport.Foreign(errors.New("the response has results of other events"))
+	}
 	settled, err := buffer.settle(skip, lines, body.Results, result)
 	if err == nil && settled < len(lines) {
-		return buffer.transport.Lost(fmt.Errorf("the response has no result for %d events", len(lines)-settled))
+		return buffer.transport.Foreign(fmt.Errorf("the response has no result for %d events", len(lines)-settled))
 	}
 	return err
 }
 
-// isOfAnEvent reports whether a whole batch was rejected for what one of its events is.
-func isOfAnEvent(status int) bool { return status == 400 || status == 413 || status == 422 }
+// areOfThese reports whether results are those of so many events, in their order.
+func areOfThese(verdicts []verdict, count int) bool {
+	for place, one := range verdicts {
+		if one.Index != nil && *one.Index != place {
+			return false
+		}
+	}
+	return len(verdicts) <= count
+}
 
 // divide sends the halves of a batch, until the event that is wrong stands alone.
 func (buffer *UsageBuffer) divide(ctx context.Context, skip int, lines [][]byte, problem *ProblemError, result *FlushResult) error {
 	if len(lines) == 1 {
-		_, err := buffer.settle(skip, lines, []verdict{{"rejected", problem.Code, problem.Detail}}, result)
+		rejected := verdict{Status: "rejected", Code: problem.Code, Message: problem.Detail}
+		_, err := buffer.settle(skip, lines, []verdict{rejected}, result)
 		return err
 	}
 	middle := len(lines) / 2
@@ -248,12 +260,12 @@ func (buffer *UsageBuffer) settle(skip int, lines [][]byte, verdicts []verdict, 
 		if place >= len(verdicts) {
 			break
 		}
-		switch one := verdicts[place]; one.Status {
-		case "accepted":
+		switch one := verdicts[place]; {
+		case one.Status == "accepted":
 			result.Accepted++
-		case "duplicate":
+		case one.Status == "duplicate":
 			result.Duplicates++
-		case "rejected":
+		case one.Status == "rejected" && one.Code != "":
 			var sent event
 			if err := json.Unmarshal(line, &sent); err != nil {
 				return 0, err

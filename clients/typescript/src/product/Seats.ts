@@ -1,5 +1,7 @@
 /** Seats of a `CONCURRENT` entitlement: a holder has one for a time, and renews it. */
 import { isProblem, isServiceAway } from "../Errors.ts"
+import { NO_BODY } from "../Responses.ts"
+import { elapsedMs, readClocks } from "../Clocks.ts"
 import { every, makeLock, own, pathOf, randomId, readAs } from "./Wire.ts"
 import type { Send } from "./Wire.ts"
 
@@ -47,7 +49,7 @@ interface Lease {
 
 const leaseIn = (text: string): Lease | undefined => {
   const [id, expiresAt] = ["id", "expiresAt"].map((name) => own(JSON.parse(text), name))
-  return typeof id === "string" && typeof expiresAt === "string" ? { id, expiresAt } : undefined
+  return typeof id === "string" && id !== "" && typeof expiresAt === "string" ? { id, expiresAt } : undefined
 }
 
 /** Takes a seat. */
@@ -61,9 +63,8 @@ export const acquireSeat = async (
   const exclusively = makeLock()
 
   const acquire = async (more: object) => {
-    // The time counts from before the request: the seat is never taken for held longer than by the service. The monotonic
-    // clock may stand still while a machine sleeps, the other one may be set back: the earlier end counts.
-    const ends = { monotonic: performance.now() + ttlSeconds * 1000, clock: Date.now() + ttlSeconds * 1000 }
+    // The time counts from before the request: the seat is never taken for held longer than by the service.
+    const since = readClocks()
     // A holder has one lease: a repeated request renews it. The key tells a repetition from the next renewal.
     const response = await send({
       method: "POST",
@@ -71,14 +72,13 @@ export const acquireSeat = async (
       body: JSON.stringify({ holder, ttlSeconds, ...more }),
       idempotencyKey: randomId(),
     })
-    return { ...readAs(response, "a lease", leaseIn), ends }
+    return { ...readAs(response, "a lease", leaseIn), since }
   }
 
   let lease = await acquire(metadata === undefined ? {} : { metadata })
   let isReleased = false
   let stop: (() => Promise<void>) | undefined
-  const remainingMs = () =>
-    isReleased ? 0 : Math.max(0, Math.min(lease.ends.monotonic - performance.now(), lease.ends.clock - Date.now()))
+  const remainingMs = () => (isReleased ? 0 : Math.max(0, ttlSeconds * 1000 - elapsedMs(lease.since, readClocks())))
 
   const renew = () =>
     exclusively(async () => {
@@ -122,7 +122,8 @@ export const acquireSeat = async (
       await exclusively(async () => {
         if (isReleased) return
         isReleased = true
-        await send({ method: "DELETE", path: `${path}/${encodeURIComponent(lease.id)}` }).catch((error: unknown) => {
+        const request = { method: "DELETE", path: `${path}/${encodeURIComponent(lease.id)}`, promised: [NO_BODY] }
+        await send(request).catch((error: unknown) => {
           // It has ended, or the response to the first attempt was lost.
           if (!isProblem(error, "Lease.NotFound")) throw error
         })
