@@ -68,3 +68,46 @@ func (one answerCase) flushed(t *testing.T, server *server) {
 		t.Errorf("%d left, %v", buffer.Len(), err)
 	}
 }
+
+func TestAResultOfAnotherFormIsNotOfTheService(t *testing.T) {
+	for _, body := range []string{"{}", "[]", "null", `{"id":7,"expiresAt":"x"}`, `{"id":"l-1"}`, `{"instance":"a","checks":[{}]}`} {
+		server := serve(t, func(recorded, int) reply { return reply{body: body} })
+		client := server.client(t, WithRetries(2))
+		_, check := client.Check(background, "globex-prod", Check{Entitlement: "sso"})
+		_, seat := client.AcquireSeat(background, "globex-prod", "editors", "anna", SeatOptions{})
+		_, usage := client.Report(background, oneCall)
+		_, flags := client.Flags(background, map[string]any{}, 0)
+		for name, err := range map[string]error{"check": check, "seat": seat, "usage": usage, "flags": flags} {
+			if lost := (*ConnectionError)(nil); !errors.As(err, &lost) {
+				t.Errorf("%s of %s: %v", name, body, err)
+			}
+		}
+		if server.count() != 4 {
+			t.Errorf("%s: %d requests", body, server.count())
+		}
+	}
+}
+
+func TestAPageIsNoReleaseAndNoResultOfAnotherOperation(t *testing.T) {
+	page := reply{body: "<html>Sign in</html>", header: map[string]string{"content-type": "text/html"}}
+	lease := reply{status: 201, body: `{"id":"l-1","expiresAt":"2026-01-31T09:09:00.000Z"}`}
+	server := serve(t, func(_ recorded, number int) reply {
+		if number == 0 {
+			return lease
+		}
+		return page
+	})
+	client := server.client(t)
+	seat, err := client.AcquireSeat(background, "globex-prod", "editors", "anna", SeatOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := seat.Release(background); !IsAway(err) {
+		t.Error(err)
+	}
+	for _, method := range []string{"GET", "DELETE"} {
+		if err := client.Call(background, method, "/customers/globex", nil, nil, ""); !IsAway(err) {
+			t.Error(method, err)
+		}
+	}
+}

@@ -98,7 +98,7 @@ describe("requests of the Promise client", () => {
       for (const response of responses) {
         const { calls, url } = yield* scripted([response])
         const error = yield* failureOf(send({ baseUrl: url, token }, LIST, {}))
-        assert.instanceOf(error, ConnectionError, String(response))
+        assert.instanceOf(error, ConnectionError, JSON.stringify(response))
         assert.strictEqual(calls(), 1)
       }
       const page = yield* scripted([[200, html, "<html>"]])
