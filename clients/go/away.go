@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"keyshelf.example/keyshelf/internal/clocks"
 )
 
 // maxKnown is how many last answers a client remembers. The oldest ones are forgotten first.
@@ -47,7 +49,7 @@ type knownKey struct{ instance, entitlement string }
 type knownAnswer struct {
 	key       knownKey
 	requested Amount
-	at        time.Time
+	at        clocks.Reading
 	answer    Answer
 }
 
@@ -62,7 +64,7 @@ func newKnownAnswers() *knownAnswers {
 	return &knownAnswers{byKey: map[knownKey]*list.Element{}, byOrder: list.New()}
 }
 
-func (known *knownAnswers) remember(instance string, requested Amount, answer Answer, at time.Time) {
+func (known *knownAnswers) remember(instance string, requested Amount, answer Answer, at clocks.Reading) {
 	key := knownKey{instance, answer.Entitlement}
 	known.mutex.Lock()
 	defer known.mutex.Unlock()
@@ -77,17 +79,13 @@ func (known *knownAnswers) remember(instance string, requested Amount, answer An
 }
 
 // recall returns the answer of a policy, and false if the call fails.
-func (known *knownAnswers) recall(instance, entitlement string, requested Amount, policy Policy, now time.Time) (Answer, bool) {
+func (known *knownAnswers) recall(instance, entitlement string, requested Amount, policy Policy, now clocks.Reading) (Answer, bool) {
 	switch policy.kind {
 	case "open", "closed":
 		return Answer{Entitlement: entitlement, Allowed: policy.kind == "open", Reason: "SERVICE_AWAY", Source: FromPolicy}, true
 	case "lastKnown":
-		if last := known.find(knownKey{instance, entitlement}); last != nil && last.holds(requested, now) {
-			age := now.Sub(last.at)
-			if age < 0 {
-				age = 0
-			}
-			if age <= policy.maxAge {
+		if last := known.find(knownKey{instance, entitlement}); last != nil && last.holds(requested, now.Wall) {
+			if age := clocks.Age(last.at, now); age <= policy.maxAge {
 				answer := last.answer
 				answer.Source, answer.Age = FromLastKnown, age
 				return answer, true

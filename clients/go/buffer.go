@@ -81,12 +81,6 @@ type eventData struct {
 	UniqueKey string `json:"uniqueKey,omitempty"`
 }
 
-type verdict struct {
-	Status  string `json:"status"`
-	Code    string `json:"code"`
-	Message string `json:"message"`
-}
-
 // UsageBuffer opens a local buffer of reports. Close it, so that another process may use its file.
 func (client *Client) UsageBuffer(options BufferOptions) (*UsageBuffer, error) {
 	if options.Capacity == 0 {
@@ -216,7 +210,7 @@ func (buffer *UsageBuffer) send(ctx context.Context, skip int, lines [][]byte, r
 		IsRepeatable: true,
 	})
 	var problem *ProblemError
-	if errors.As(err, &problem) && isOfAnEvent(problem.Status) {
+	if errors.As(err, &problem) && wire.IsOfBody(problem) {
 		return buffer.divide(ctx, skip, lines, problem, result)
 	}
 	if err != nil {
@@ -228,56 +222,14 @@ func (buffer *UsageBuffer) send(ctx context.Context, skip int, lines [][]byte, r
 	if err := buffer.transport.Decode(response, &body); err != nil {
 		return err
 	}
+	if !areOfThese(body.Results, len(lines)) {
+		return buffer.transport.Foreign(errors.New("the response has results of other events"))
+	}
 	settled, err := buffer.settle(skip, lines, body.Results, result)
 	if err == nil && settled < len(lines) {
-		return buffer.transport.Lost(fmt.Errorf("the response has no result for %d events", len(lines)-settled))
+		return buffer.transport.Foreign(fmt.Errorf("the response has no result for %d events", len(lines)-settled))
 	}
 	return err
-}
-
-// isOfAnEvent reports whether a whole batch was rejected for what one of its events is.
-func isOfAnEvent(status int) bool { return status == 400 || status == 413 || status == 422 }
-
-// divide sends the halves of a batch, until the event that is wrong stands alone.
-func (buffer *UsageBuffer) divide(ctx context.Context, skip int, lines [][]byte, problem *ProblemError, result *FlushResult) error {
-	if len(lines) == 1 {
-		_, err := buffer.settle(skip, lines, []verdict{{"rejected", problem.Code, problem.Detail}}, result)
-		return err
-	}
-	middle := len(lines) / 2
-	// The second half first: what is removed from it does not move the first.
-	if err := buffer.send(ctx, skip+middle, lines[middle:], result); err != nil {
-		return err
-	}
-	return buffer.send(ctx, skip, lines[:middle], result)
-}
-
-// settle counts results and removes their events. It returns how many there were.
-func (buffer *UsageBuffer) settle(skip int, lines [][]byte, verdicts []verdict, result *FlushResult) (int, error) {
-	var settled []int
-	for place, line := range lines {
-		if place >= len(verdicts) {
-			break
-		}
-		switch one := verdicts[place]; one.Status {
-		case "accepted":
-			result.Accepted++
-		case "duplicate":
-			result.Duplicates++
-		case "rejected":
-			var sent event
-			if err := json.Unmarshal(line, &sent); err != nil {
-				return 0, err
-			}
-			result.Rejected = append(result.Rejected, RejectedEvent{sent.ID, line, one.Code, one.Message})
-		default:
-			continue
-		}
-		settled = append(settled, skip+place)
-	}
-	buffer.mutex.Lock()
-	defer buffer.mutex.Unlock()
-	return len(settled), buffer.journal.Remove(settled)
 }
 
 func isLabel(text string) bool {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"keyshelf.example/keyshelf/internal/clocks"
 	"keyshelf.example/keyshelf/internal/values"
 	"keyshelf.example/keyshelf/internal/wire"
 )
@@ -189,7 +190,7 @@ func (client *Client) check(ctx context.Context, instance string, body checkBody
 	}
 	if body.At == "" {
 		for place, answer := range result.Checks {
-			client.known.remember(instance, body.Checks[place].requested(), answer, time.Now())
+			client.known.remember(instance, body.Checks[place].requested(), answer, clocks.Read())
 		}
 	}
 	return result, nil
@@ -204,12 +205,15 @@ func (client *Client) checked(ctx context.Context, request wire.Request, count i
 	if err := client.transport.Decode(response, &result); err != nil {
 		return nil, err
 	}
-	if len(result.Checks) != count {
-		// Something else than the service responded, such as the sign-in page of a network.
-		return nil, client.transport.Lost(errors.New("the response is no answer to a check"))
-	}
+	isAnswer := result.Instance != "" && len(result.Checks) == count
 	for place := range result.Checks {
-		result.Checks[place].Source = FromService
+		answer := &result.Checks[place]
+		isAnswer = isAnswer && answer.Entitlement != "" && answer.Reason != ""
+		answer.Source = FromService
+	}
+	if !isAnswer {
+		// Something else than the service responded, such as the sign-in page of a network.
+		return nil, client.transport.Foreign(errors.New("the response is no answer to a check"))
 	}
 	result.Confirmed = true
 	return &result, nil
@@ -219,7 +223,7 @@ func (client *Client) checked(ctx context.Context, request wire.Request, count i
 func (client *Client) recalled(instance string, checks []Check, policy Policy) *CheckResult {
 	result := &CheckResult{Instance: instance}
 	for _, check := range checks {
-		answer, known := client.known.recall(instance, check.Entitlement, check.requested(), policy, time.Now())
+		answer, known := client.known.recall(instance, check.Entitlement, check.requested(), policy, clocks.Read())
 		if !known {
 			return nil
 		}

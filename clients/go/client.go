@@ -4,6 +4,7 @@ package keyshelf
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -92,8 +93,15 @@ func (client *Client) Call(ctx context.Context, method, path string, body, into 
 		return err
 	}
 	request := wire.Request{Method: method, Path: "/api" + path, Body: body, IdempotencyKey: idempotencyKey}
+	if into == nil {
+		var ignored any
+		into = &ignored
+		if method != http.MethodGet {
+			request.Promise = wire.Any
+		}
+	}
 	response, err := client.transport.Send(ctx, request)
-	if err != nil || into == nil {
+	if err != nil || response.Status == http.StatusNoContent {
 		return err
 	}
 	return client.transport.Decode(response, into)
@@ -157,6 +165,9 @@ func (client *Client) Report(ctx context.Context, report Report) (*UsageEntry, e
 	var entry UsageEntry
 	if err := client.transport.Decode(response, &entry); err != nil {
 		return nil, err
+	}
+	if entry.EntitlementSlug == "" {
+		return nil, client.transport.Foreign(errors.New("the response is not the usage of a period"))
 	}
 	return &entry, nil
 }

@@ -22,7 +22,8 @@ type recorded struct {
 	header             http.Header
 }
 
-// reply is a response. With `lost` the connection is closed; with `cut` the body breaks off.
+// reply is a response. With `lost` the connection is closed; with `cut` the body breaks off. Without a content-type it is that
+// of the service for this status; an empty one sends none.
 type reply struct {
 	status    int
 	body      string
@@ -51,14 +52,22 @@ func serve(t *testing.T, script func(recorded, int) reply) *server {
 		if answer.lost {
 			panic(http.ErrAbortHandler)
 		}
+		if answer.status == 0 {
+			answer.status = 200
+		}
+		writer.Header().Set("content-type", "application/problem+json")
+		if answer.status < 300 {
+			writer.Header().Set("content-type", "application/json")
+		}
 		for name, value := range answer.header {
 			writer.Header().Set(name, value)
+			if value == "" {
+				// Without a list, net/http guesses the media type.
+				writer.Header()[http.CanonicalHeaderKey(name)] = nil
+			}
 		}
 		if answer.cut {
 			writer.Header().Set("content-length", strconv.Itoa(len(answer.body)+1))
-		}
-		if answer.status == 0 {
-			answer.status = 200
 		}
 		writer.WriteHeader(answer.status)
 		_, _ = io.WriteString(writer, answer.body)

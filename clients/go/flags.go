@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"keyshelf.example/keyshelf/internal/clocks"
 	"keyshelf.example/keyshelf/internal/wire"
 )
 
@@ -67,7 +68,7 @@ func valueOf[T any](set *FlagSet, key string, otherwise T) T {
 
 type knownFlags struct {
 	etag  string
-	at    time.Time
+	at    clocks.Reading
 	flags map[string]Flag
 }
 
@@ -91,7 +92,7 @@ func (cache *flagCache) store(key string, known knownFlags) {
 	if _, exists := cache.known[key]; !exists && len(cache.known) >= maxContexts {
 		oldest := key
 		for other, one := range cache.known {
-			if oldest == key || one.at.Before(cache.known[oldest].at) {
+			if oldest == key || one.at.Monotonic < cache.known[oldest].at.Monotonic {
 				oldest = other
 			}
 		}
@@ -126,7 +127,7 @@ func (client *Client) Flags(ctx context.Context, context map[string]any, maxAge 
 	if !IsAway(err) || maxAge <= 0 {
 		return nil, err
 	}
-	if age := time.Since(last.at); isKnown && age <= maxAge {
+	if age := clocks.Age(last.at, clocks.Read()); isKnown && age <= maxAge {
 		return &FlagSet{flags: last.flags, Source: FromLastKnown, Age: age}, nil
 	}
 	return &FlagSet{}, nil
@@ -137,7 +138,7 @@ func (client *Client) evaluated(ctx context.Context, request wire.Request, last 
 	if err != nil {
 		return knownFlags{}, err
 	}
-	fresh := knownFlags{response.Header.Get("etag"), time.Now(), last.flags}
+	fresh := knownFlags{response.Header.Get("etag"), clocks.Read(), last.flags}
 	if response.Status == http.StatusNotModified && last.flags != nil {
 		return fresh, nil
 	}
@@ -148,7 +149,7 @@ func (client *Client) evaluated(ctx context.Context, request wire.Request, last 
 		return knownFlags{}, err
 	}
 	if body.Flags == nil {
-		return knownFlags{}, client.transport.Lost(errors.New("the response is no evaluation of flags"))
+		return knownFlags{}, client.transport.Foreign(errors.New("the response is no evaluation of flags"))
 	}
 	fresh.flags = make(map[string]Flag, len(body.Flags))
 	for _, flag := range body.Flags {

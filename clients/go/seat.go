@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"keyshelf.example/keyshelf/internal/clocks"
 	"keyshelf.example/keyshelf/internal/wire"
 )
 
@@ -31,7 +32,7 @@ type Seat struct {
 	requests   sync.Mutex
 	mutex      sync.Mutex
 	id         string
-	ends       time.Time
+	since      clocks.Reading
 	isReleased bool
 	released   chan struct{}
 }
@@ -66,11 +67,11 @@ func (seat *Seat) ID() string {
 	return seat.id
 }
 
-// Remaining is the time for which the seat is surely held, by the monotonic clock of this machine.
+// Remaining is the time for which the seat is surely held, by the clocks of this machine.
 func (seat *Seat) Remaining() time.Duration {
 	seat.mutex.Lock()
 	defer seat.mutex.Unlock()
-	if left := time.Until(seat.ends); left > 0 && !seat.isReleased {
+	if left := seat.ttl - clocks.Elapsed(seat.since, clocks.Read()); left > 0 && !seat.isReleased {
 		return left
 	}
 	return 0
@@ -119,7 +120,8 @@ func (seat *Seat) Release(ctx context.Context) error {
 	seat.mutex.Unlock()
 	seat.requests.Lock()
 	defer seat.requests.Unlock()
-	_, err := seat.transport.Send(ctx, wire.Request{Method: http.MethodDelete, Path: seat.path + "/" + seat.ID()})
+	request := wire.Request{Method: http.MethodDelete, Path: seat.path + "/" + seat.ID(), Promise: wire.Nothing}
+	_, err := seat.transport.Send(ctx, request)
 	// Not found: it has ended, or the response to the first attempt was lost.
 	if IsProblem(err, "Lease.NotFound") {
 		return nil
@@ -139,7 +141,7 @@ func (seat *Seat) acquire(ctx context.Context, metadata map[string]any) error {
 		return ErrSeatReleased
 	default:
 	}
-	began := time.Now()
+	since := clocks.Read()
 	// A holder has one lease: a repeated request renews it. The key tells a repetition from the next renewal.
 	request := wire.Request{Method: http.MethodPost, Path: seat.path, Body: body, IdempotencyKey: wire.NewID()}
 	response, err := seat.transport.Send(ctx, request)
@@ -147,14 +149,18 @@ func (seat *Seat) acquire(ctx context.Context, metadata map[string]any) error {
 		return err
 	}
 	var lease struct {
-		ID string `json:"id"`
+		ID        string `json:"id"`
+		ExpiresAt string `json:"expiresAt"`
 	}
 	if err := seat.transport.Decode(response, &lease); err != nil {
 		return err
 	}
+	if lease.ID == "" || lease.ExpiresAt == "" {
+		return seat.transport.Foreign(errors.New("the response is no lease"))
+	}
 	// The time counts from before the request: the seat is never taken for held longer than by the service.
 	seat.mutex.Lock()
 	defer seat.mutex.Unlock()
-	seat.id, seat.ends = lease.ID, began.Add(seat.ttl)
+	seat.id, seat.since = lease.ID, since
 	return nil
 }

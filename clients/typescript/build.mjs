@@ -21,11 +21,22 @@ const compile = (compiler, ...args) => {
   if (status !== 0) process.exit(1)
 }
 
-/** Method and path by operation id. */
+/** What an operation promises, unless that is JSON alone: `|` separates media types, and `none` is a response without a body. */
+const promisedBy = (responses) => {
+  const successes = Object.entries(responses).filter(([status]) => status.startsWith("2"))
+  const promised = successes.flatMap(([, { content }]) => (content === undefined ? ["none"] : Object.keys(content)))
+  const text = [...new Set(promised)].join("|")
+  return text === "application/json" ? "" : ` ${text}`
+}
+
+/** Method, path and what is promised by operation id. */
 const tableOf = ({ paths }) =>
   Object.fromEntries(
     Object.entries(paths).flatMap(([path, operations]) =>
-      Object.entries(operations).map(([method, { operationId }]) => [operationId, `${method.toUpperCase()} ${path}`]),
+      Object.entries(operations).map(([method, { operationId, responses }]) => [
+        operationId,
+        `${method.toUpperCase()} ${path}${promisedBy(responses)}`,
+      ]),
     ),
   )
 
@@ -35,7 +46,7 @@ mkdirSync(generated, { recursive: true })
 for (const name of ["core", "platform", "webhooks"]) {
   const document = JSON.parse(readFileSync(join(root, `openapi/${name}.json`), "utf8"))
   const types = astToString(await openapiTS(document))
-  const table = `\n/** Method and path by operation. */\nexport const table = ${JSON.stringify(tableOf(document), null, 2)} as const\n`
+  const table = `\n/** Method, path and what is promised by operation. */\nexport const table = ${JSON.stringify(tableOf(document), null, 2)} as const\n`
   // Editors show the description of an operation; its example is in the reference.
   writeFileSync(
     join(generated, `${name}.ts`),

@@ -1,22 +1,30 @@
 /** Decides which failed requests can be retried, and retries them. */
-import { Effect, Option, Random } from "effect"
-import { HttpClient, HttpClientError } from "effect/http"
+import { DateTime, Duration, Effect, Random, Result } from "effect"
+import { Headers, HttpClient, HttpClientError } from "effect/http"
 import type { HttpClientRequest, HttpClientResponse } from "effect/http"
 import { IdempotencyKeyInFlight } from "../kernel/contract/Problem.ts"
 
 /** Whether a retry may succeed, and the delay that the service requested. */
 export interface RetryAdvice {
   readonly retry: boolean
-  /** Milliseconds; absent if the response has no `Retry-After`. */
+  /** Milliseconds; absent if the response has no `Retry-After`, or a date that has passed. */
   readonly afterMs?: number
 }
 
 const INITIAL_DELAY_MS = 200
 const MAX_DELAY_MS = 30_000
 
-const retryAfterMs = (headers: Readonly<Record<string, string | undefined>>): Option.Option<number> => {
-  const seconds = Number(headers["retry-after"])
-  return Number.isFinite(seconds) && seconds >= 0 ? Option.some(seconds * 1000) : Option.none()
+/** The delay of a `Retry-After`; `undefined` if it says nothing, or a date that has passed. */
+const retryAfterMs = (
+  { date = "", "retry-after": header = "" }: Readonly<Record<string, string | undefined>>,
+  now: number,
+): number | undefined => {
+  const parsed = Headers.parseRetryAfter(header)
+  if (Result.isFailure(parsed)) return undefined
+  // A date counts from when the response was sent, because the clocks of both machines may differ.
+  const sent = Result.match(Headers.parseHttpDate(date), { onFailure: () => now, onSuccess: DateTime.toEpochMillis })
+  const delay = Duration.toMillis(Headers.retryAfterDelay(parsed.success, sent))
+  return delay === 0 && parsed.success._tag === "DateTime" ? undefined : delay
 }
 
 /**
@@ -31,10 +39,8 @@ const UNAVAILABLE: ReadonlyArray<number> = [502, 503, 504]
 // A 429 is returned before any work is done. After the others, the change may have been committed without a response.
 const adviceFor = (response: HttpClientResponse.HttpClientResponse): RetryAdvice => {
   const retry = response.status === 429 || (UNAVAILABLE.includes(response.status) && isIdempotent(response.request))
-  return {
-    retry,
-    ...Option.match(retryAfterMs(response.headers), { onNone: () => ({}), onSome: (afterMs) => ({ afterMs }) }),
-  }
+  const afterMs = retryAfterMs(response.headers, Date.now())
+  return { retry, ...(afterMs === undefined ? {} : { afterMs }) }
 }
 
 /**

@@ -98,6 +98,27 @@ describe("retries", () => {
     }).pipe(Effect.provide(FetchHttpClient.layer)),
   )
 
+  it.live("Retry-After is seconds or a date that counts from the response's own, in each of its three forms", () =>
+    Effect.gen(function* () {
+      const date = "Wed, 21 Oct 2026 07:28:00 GMT"
+      const delays = [
+        ["7", 7_000],
+        ["Wed, 21 Oct 2026 07:28:05 GMT", 5_000],
+        ["Wednesday, 21-Oct-26 07:28:05 GMT", 5_000],
+        ["Wed Oct 21 07:28:05 2026", 5_000],
+        ["Wed, 21 Oct 2026 07:27:00 GMT", undefined],
+        ["tomorrow", undefined],
+        ["", undefined],
+      ] as const
+      for (const [retryAfter, afterMs] of delays) {
+        const server = yield* scripted([[503, { date, "retry-after": retryAfter }]])
+        const core = yield* coreAt(server.url, 0)
+        const error = yield* Effect.flip(core.entitlements.list({ query: {} }))
+        assert.strictEqual(client.retryAdvice(error).afterMs, afterMs, retryAfter)
+      }
+    }).pipe(Effect.provide(FetchHttpClient.layer)),
+  )
+
   it.live("no request is retried after 500, 404 or a 503 with a long Retry-After", () =>
     Effect.gen(function* () {
       for (const response of [[500], [404], [503, { "retry-after": "3600" }]] as const) {

@@ -83,4 +83,58 @@ describe("requests of the Promise client", () => {
       assert.instanceOf(yield* failureOf(send({ baseUrl: url, token }, target, {})), TypeError)
     }),
   )
+
+  it.live("a page, an empty body or a status that the operation does not promise is no result", () =>
+    Effect.gen(function* () {
+      const html = { "content-type": "text/html" }
+      const responses = [
+        [200, html, "<html>Sign in</html>"],
+        [200, {}, "<html>"],
+        [200, {}, ""],
+        [204, {}, ""],
+        [206, {}, "{}"],
+        [304, {}, ""],
+      ] as const
+      for (const response of responses) {
+        const { calls, url } = yield* scripted([response])
+        const error = yield* failureOf(send({ baseUrl: url, token }, LIST, {}))
+        assert.instanceOf(error, ConnectionError, JSON.stringify(response))
+        assert.strictEqual(calls(), 1)
+      }
+      const page = yield* scripted([[200, html, "<html>"]])
+      assert.instanceOf(
+        yield* failureOf(send({ baseUrl: page.url, token }, "DELETE /api/customers/c none", {})),
+        ConnectionError,
+      )
+    }),
+  )
+
+  it.live("an operation that promises no body, a text, or either of two results returns what was sent", () =>
+    Effect.gen(function* () {
+      const bodyOf = Effect.fnUntraced(function* (
+        target: string,
+        ...response: [number, Record<string, string>, string]
+      ) {
+        const { url } = yield* scripted([response])
+        return yield* Effect.promise(() => send({ baseUrl: url, token }, target, {}))
+      })
+      const either = "DELETE /api/customers/c application/json|none"
+      assert.isUndefined(yield* bodyOf("DELETE /api/customers/c none", 204, {}, ""))
+      assert.isUndefined(yield* bodyOf(either, 204, {}, ""))
+      assert.deepStrictEqual(yield* bodyOf(either, 200, {}, '{"dryRun":true}'), { dryRun: true })
+      const text = { "content-type": "text/plain; charset=utf-8" }
+      assert.strictEqual(yield* bodyOf("GET /api/events/checkpoint text/plain", 200, text, "a\nb\n"), "a\nb\n")
+    }),
+  )
+
+  it.live("a redirect is not followed, and is no problem of the service", () =>
+    Effect.gen(function* () {
+      const other = yield* scripted([[200]])
+      const { calls, url } = yield* scripted([[307, { location: other.url }]])
+      const error = yield* failureOf(send({ baseUrl: url, token }, LIST, {}))
+      assert.isTrue(isProblem(error, "HTTP.307"))
+      assert.isTrue((error as ProblemError).isAway)
+      assert.deepStrictEqual([calls(), other.calls()], [1, 0])
+    }),
+  )
 })

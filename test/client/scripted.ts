@@ -5,19 +5,19 @@ import type { AddressInfo } from "node:net"
 
 /** A server that returns the given responses in order, and then repeats the last one. */
 export const scripted = (
-  responses: ReadonlyArray<readonly [status: number | "never", headers?: Record<string, string>]>,
+  responses: ReadonlyArray<readonly [status: number | "never", headers?: Record<string, string>, body?: string]>,
 ) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
       let count = 0
       const urls: Array<string> = []
       const server = createServer((request, response) => {
-        const [status, headers] = responses[Math.min(count++, responses.length - 1)] ?? [500]
+        const [status, headers, body] = responses[Math.min(count++, responses.length - 1)] ?? [500]
         urls.push(request.url ?? "")
         if (status === "never") return
         request.resume().on("end", () => {
           response.writeHead(status, { "content-type": "application/json", ...headers })
-          response.end(status === 200 ? '{"items":[],"hasMore":false,"nextCursor":""}' : "{}")
+          response.end(body ?? (status === 200 ? '{"items":[],"hasMore":false,"nextCursor":""}' : "{}"))
         })
       })
       await new Promise<void>((done) => server.listen(0, "127.0.0.1", done))

@@ -18,7 +18,10 @@ class Request:
 
 @dataclass
 class Reply:
-    """A response. Without a status the connection is closed; `missing` bytes of the body are left out."""
+    """A response. Without a status the connection is closed; `missing` bytes of the body are left out.
+
+    Without a `content-type` it is that of the service for this status. An empty one sends none.
+    """
 
     status: int | None = 200
     body: str = "{}"
@@ -50,8 +53,10 @@ class Server:
                     return
                 data = reply.body.encode()
                 self.send_response(reply.status)
-                for name, value in reply.headers.items():
-                    self.send_header(name, value)
+                usual = "application/json" if reply.status < 300 else "application/problem+json"
+                for name, value in {"content-type": usual, **reply.headers}.items():
+                    if value:
+                        self.send_header(name, value)
                 self.send_header("content-length", str(len(data)))
                 self.end_headers()
                 self.wfile.write(data[: len(data) - reply.missing])

@@ -179,6 +179,32 @@ class Buffers(unittest.TestCase):
             self.assertEqual(result.rejected[0].code, "Request.ValidationFailed")
             self.assertEqual((result.accepted, len(buffer)), (4, 0))
 
+    def test_the_background_gives_word_of_each_failure_and_goes_on(self) -> None:
+        page = Reply(413, "<html>", {"content-type": "text/html"})
+        counting = Counting()
+        with Server(lambda request, number: page if number == 0 else counting(request, number)) as server:
+            buffer = self.buffer(server)
+            outcomes: list[keyshelf.FlushResult | keyshelf.FlushFailed] = []
+            flushed = threading.Event()
+
+            def on_flush(outcome: keyshelf.FlushResult | keyshelf.FlushFailed) -> None:
+                outcomes.append(outcome)
+                if len(outcomes) == 3:
+                    flushed.set()
+
+            remove = buffer._journal.remove
+            full = [OSError("The disk is full")]
+            buffer._journal.remove = lambda places: (_ for _ in ()).throw(full.pop()) if full else remove(places)
+            buffer.report("globex-prod", "api-calls")
+            buffer.start(0.01, on_flush)
+            self.assertTrue(flushed.wait(10))
+            buffer.stop()
+        failed, full_disk, done = outcomes[:3]
+        assert isinstance(failed, keyshelf.FlushFailed) and isinstance(full_disk, keyshelf.FlushFailed)
+        self.assertEqual((failed.is_away, full_disk.is_away), (True, False))
+        assert isinstance(done, keyshelf.FlushResult)
+        self.assertEqual((done.duplicates, len(buffer)), (1, 0))
+
     def test_the_background_flushes_until_it_is_stopped(self) -> None:
         counting = Counting()
         with Server(counting) as server:

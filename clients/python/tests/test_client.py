@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 import unittest
+from unittest import mock
 
 import keyshelf
 from keyshelf import CLOSED, FAIL, OPEN, last_known
@@ -126,6 +127,73 @@ class Away(unittest.TestCase):
             with Server(lambda _request, _n: Reply(200, body)) as server:
                 client = client_of(server, retries=0)
                 self.assertFalse(client.check("globex-prod", "sso", when_away=CLOSED).allowed)
+
+
+class Clocks(unittest.TestCase):
+    DAY = 86_400.0
+
+    def sources_after(self, wall: float, monotonic: float) -> tuple[str, str, bool]:
+        """Who answers a check and flags, and whether a seat is held, when the clocks have moved on by this."""
+        replies = {"check": granted, "flags": lambda _: Reply(200, Flags.FLAGS), "leases": lambda _: Seats.LEASE}
+        clock = mock.Mock()
+        clock.time.return_value, clock.monotonic.return_value = 1_000_000.0, 1_000.0
+
+        def script(request: Request, _number: int) -> Reply:
+            reply = replies.pop(request.path.rpartition("/")[2], None)
+            return UNAVAILABLE if reply is None else reply(request)
+
+        with Server(script) as server, mock.patch("keyshelf.clocks.time", clock):
+            client = client_of(server, retries=0)
+            client.check("globex-prod", "sso")
+            client.flags({})
+            seat = client.acquire_seat("globex-prod", "editors", "anna", ttl=60)
+            clock.time.return_value += wall
+            clock.monotonic.return_value += monotonic
+            answer = client.check("globex-prod", "sso", when_away=last_known(60, CLOSED))
+            return answer.source, client.flags({}, max_age=60).source, seat.is_held
+
+    def test_answers_are_known_while_both_clocks_go_on(self) -> None:
+        self.assertEqual(self.sources_after(30, 30), ("lastKnown", "lastKnown", True))
+
+    def test_a_clock_that_is_set_back_keeps_no_answer_alive(self) -> None:
+        self.assertEqual(self.sources_after(-6 * self.DAY, self.DAY), ("policy", "default", False))
+        self.assertEqual(self.sources_after(-self.DAY, 0)[:2], ("policy", "default"))
+
+    def test_the_sleep_of_a_machine_counts(self) -> None:
+        self.assertEqual(self.sources_after(self.DAY, 0), ("policy", "default", False))
+
+
+class Bodies(unittest.TestCase):
+    def test_a_result_of_another_form_is_not_of_the_service(self) -> None:
+        for body in ("{}", "[]", "null", '{"id":7,"expiresAt":"x"}', '{"checks":[]}'):
+            with self.subTest(body), Server(lambda _request, _n: Reply(200, body)) as server:
+                client = client_of(server)
+                calls = (
+                    lambda: client.acquire_seat("globex-prod", "editors", "anna"),
+                    lambda: client.report("globex-prod", "api-calls"),
+                    lambda: client.check("globex-prod", "sso"),
+                    lambda: client.flags({}),
+                )
+                for call in calls:
+                    with self.assertRaises(keyshelf.ConnectionFailed):
+                        call()
+                self.assertEqual(len(server.requests), len(calls))
+
+    def test_a_page_is_no_release_of_a_seat_and_no_result_of_another_operation(self) -> None:
+        page = Reply(200, "<html>Sign in</html>", {"content-type": "text/html"})
+        with Server(lambda _request, number: Seats.LEASE if number == 0 else page) as server:
+            client = client_of(server)
+            seat = client.acquire_seat("globex-prod", "editors", "anna")
+            with self.assertRaises(keyshelf.ConnectionFailed):
+                seat.release()
+            with self.assertRaises(keyshelf.ConnectionFailed):
+                client.call("DELETE", "/customers/globex")
+
+    def test_a_response_without_an_end_is_none(self) -> None:
+        with mock.patch("keyshelf.transport._MAX_BYTES", 1_000):
+            with Server(lambda _request, _n: Reply(200, " " * 1_001)) as server:
+                with self.assertRaises(keyshelf.ConnectionFailed):
+                    client_of(server, retries=0).check("globex-prod", "sso")
 
 
 class Seats(unittest.TestCase):

@@ -9,6 +9,7 @@ from typing import Any
 import keyshelf
 from keyshelf.amounts import decimal_of, parse_json, text_of
 from keyshelf.away import FAIL, KnownAnswers, WhenAway, answer_of
+from keyshelf.clocks import Reading
 from keyshelf.problems import ProblemError
 from keyshelf.retry import delay_before_retry, is_away
 
@@ -46,6 +47,7 @@ class Retries(unittest.TestCase):
                     code=case["code"],
                     retry_after=case["retryAfter"],
                     random=float(case["random"]),
+                    now=case.get("now", 0),
                 )
                 expected = case["expected"]
                 self.assertEqual(delay is not None, expected["retry"])
@@ -58,7 +60,9 @@ class Problems(unittest.TestCase):
     def test_each_case(self) -> None:
         for case in read("problems")["cases"]:
             with self.subTest(case["id"]):
-                problem = ProblemError(case["status"], case["body"])
+                problem = ProblemError(
+                    case["status"], case["body"], case["contentType"], case.get("path", "/api/instances/globex-prod/check")
+                )
                 errors = [{"location": e.location, "message": e.message, "value": e.value} for e in problem.errors]
                 actual = {
                     "code": problem.code,
@@ -120,11 +124,13 @@ class Away(unittest.TestCase):
                 known, call, policy = KnownAnswers(), case["call"], case["policy"]
                 for one in case["known"]:
                     answer = answer_of({"entitlement": one["entitlement"], **one["answer"]})
-                    known.remember(one["instance"], decimal_of(one["requested"]), answer, one["at"])
+                    at = Reading(one["at"], one.get("monotonicAt", one["at"]))
+                    known.remember(one["instance"], decimal_of(one["requested"]), answer, at)
                 otherwise = WhenAway(policy["otherwise"]) if "otherwise" in policy else FAIL
                 when_away = WhenAway(policy["whenAway"], policy.get("maxAgeSeconds", 0), otherwise)
                 requested = decimal_of(call["requested"])
-                recalled = known.recall(call["instance"], call["entitlement"], requested, when_away, call["now"])
+                now = Reading(call["now"], call.get("monotonicNow", call["now"]))
+                recalled = known.recall(call["instance"], call["entitlement"], requested, when_away, now)
                 actual: Any = "AWAY"
                 if recalled is not None:
                     actual = {
@@ -134,6 +140,33 @@ class Away(unittest.TestCase):
                         "ageSeconds": recalled.age,
                     }
                 self.assertEqual(actual, case["expected"])
+
+
+class Answers(unittest.TestCase):
+    def test_each_response_that_is_no_result(self) -> None:
+        for case in read("answers")["cases"]:
+            headers = {"content-type": "", **case["headers"]}
+            reply = Reply(case["status"], case["body"] + " " * ("cut" in case), headers, missing=int("cut" in case))
+            expected = case["expected"]
+            with self.subTest(case["id"]), Server(lambda _request, _n: reply) as server:
+                buffer = client_of(server).usage_buffer()
+                for id in "abcd":
+                    buffer.report("globex-prod", "api-calls", 1, id=id)
+                if expected["flush"] == "rejected":
+                    codes = [one.code for one in buffer.flush().rejected]
+                    self.assertEqual((codes, len(buffer)), ([expected["code"]] * 4, 0))
+                else:
+                    with self.assertRaises(keyshelf.FlushFailed) as failed:
+                        buffer.flush()
+                    code = getattr(failed.exception.__cause__, "code", None)
+                    self.assertEqual((code, len(buffer)), (expected["code"], 4))
+                    self.assertEqual(failed.exception.is_away, expected["isAway"])
+                self.assertEqual(len(server.requests), expected["requests"])
+                try:
+                    source = client_of(server).check("globex-prod", "api-calls", when_away=keyshelf.OPEN).source
+                except ProblemError as problem:
+                    source = problem.code
+                self.assertEqual(source, "policy" if expected["isAway"] else expected["code"])
 
 
 class Reports(unittest.TestCase):

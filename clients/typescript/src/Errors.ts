@@ -1,4 +1,5 @@
 /** What a call can fail with. */
+import { isForeign } from "./Responses.ts"
 import { isAway } from "./Retry.ts"
 
 /** What is wrong with a value of the request, and where: `body.items[3].name`. */
@@ -43,18 +44,19 @@ export class ProblemError<Code extends string = string> extends Error {
   readonly errors: ReadonlyArray<ValidationError>
   /** The body of the response as it was sent. Operations of other specifications, such as OFREP, have bodies of their own. */
   readonly body: unknown
-  /** Whether the service was away, so that a product may go on without it: 429, 5xx, the page of a proxy. */
+  /** Whether the service was away, so that a product may go on without it: 429, 5xx, or the page of a proxy with any status. */
   readonly isAway: boolean
 
-  constructor(status: number, body: unknown) {
-    const code = (textOf(body, "code") ?? textOf(body, "errorCode") ?? `HTTP.${status}`) as Code
-    const detail = textOf(body, "detail") ?? textOf(body, "errorDetails") ?? `The response has status ${status}.`
+  constructor(status: number, body: unknown, code: string) {
+    // What a proxy says is not shown as what the service says.
+    const problem = isForeign(code) ? undefined : body
+    const detail = textOf(problem, "detail") ?? textOf(problem, "errorDetails") ?? `The response has status ${status}.`
     super(`${code}: ${detail}`)
-    this.code = code
+    this.code = code as Code
     this.status = status
     this.detail = detail
-    this.errorId = textOf(body, "errorId") ?? ""
-    const errors = propertyOf(body, "errors")
+    this.errorId = textOf(problem, "errorId") ?? ""
+    const errors = propertyOf(problem, "errors")
     this.errors = Array.isArray(errors) ? errors.filter(isValidationError) : []
     this.body = body
     this.isAway = isAway(status, code)

@@ -2,7 +2,9 @@
 import type { CallOptions, ClientOptions } from "./Client.ts"
 import { ConnectionError, ProblemError } from "./Errors.ts"
 import { headersOf, jsonOf, keyOf, queryTextOf, segmentOf } from "./RequestRules.ts"
-import { delayBeforeRetry } from "./Retry.ts"
+import { codeOf, isJson, isResult, JSON_BODY } from "./Responses.ts"
+import type { ResponseHead } from "./Responses.ts"
+import { delayBeforeRetry, httpDateMillis } from "./Retry.ts"
 import { durationOf, MAX_TIMER_MS, settingsOf } from "./Settings.ts"
 import type { Settings } from "./Settings.ts"
 
@@ -21,14 +23,19 @@ export interface TextRequest extends CallOptions {
   readonly body?: string | undefined
   /** Whether it has the same effect if it is sent twice. Default: any method but POST, and a POST with an idempotency key. */
   readonly isIdempotent?: boolean
+  /** The results that the operation promises: media types, or `NO_BODY`. Default: JSON. */
+  readonly promised?: ReadonlyArray<string>
 }
 
-/** A response whose status is a success or 304. */
+/** A result of the service, or 304. */
 export interface TextResponse {
   readonly status: number
   readonly headers: Headers
   readonly text: string
 }
+
+/** The maximum size of a response. A page without an end must not fill the memory. */
+const MAX_BYTES = 64 * 1024 * 1024
 
 const textOf = (value: unknown): string => (value instanceof Date ? value.toISOString() : String(value))
 
@@ -62,8 +69,26 @@ export const pause = (millis: number, signal: AbortSignal | undefined): Promise<
     else signal?.addEventListener("abort", stop, { once: true })
   })
 
+const readText = async (response: Response): Promise<string> => {
+  const reader = response.body?.getReader()
+  // Some runtimes have no streams.
+  if (reader === undefined) return response.text()
+  const decoder = new TextDecoder()
+  let text = ""
+  let size = 0
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return text + decoder.decode()
+    size += value.length
+    if (size > MAX_BYTES) {
+      await reader.cancel()
+      throw new TypeError(`a response of more than ${MAX_BYTES} bytes`)
+    }
+    text += decoder.decode(value, { stream: true })
+  }
+}
+
 const parse = (text: string): unknown => {
-  if (text === "") return undefined
   try {
     return JSON.parse(text)
   } catch {
@@ -97,25 +122,45 @@ const exchange = async (fetch: typeof globalThis.fetch, url: string, init: Reque
   const response = await fetch(url, init)
   // Browsers hide a redirect from scripts.
   if (response.type === "opaqueredirect") throw new TypeError("a redirect, which the client does not follow")
-  const text = await response.text()
+  const text = await readText(response)
   return { status: response.status, headers: response.headers, text, response }
 }
 
+const headOf = ({ headers, status }: TextResponse): ResponseHead => ({
+  status,
+  contentType: headers.get("content-type"),
+})
+
+/** Whether a response is a result that its operation promises, or says that a cached one has not changed. */
+const isAnswer = (response: TextResponse, { headers = {}, promised = [JSON_BODY] }: TextRequest): boolean =>
+  response.status === 304
+    ? Object.keys(headers).some((name) => name.toLowerCase() === "if-none-match")
+    : isResult(headOf(response), promised)
+
 /** The failure of an attempt, and what a retry depends on. */
-const failureOf = (origin: string, outcome: TextResponse | { readonly error: unknown }) => {
+const failureOf = (origin: string, { path }: TextRequest, outcome: TextResponse | { readonly error: unknown }) => {
+  const now = Date.now()
   if ("error" in outcome) {
     const { error } = outcome
     const reason = error instanceof Error ? error.message : String(error)
     const failure = new ConnectionError(`${origin} did not respond: ${reason}`, { cause: error })
-    return { error: failure, status: null, code: null, retryAfter: null }
+    return { error: failure, status: null, code: null, retryAfter: null, now }
   }
-  const error = new ProblemError(outcome.status, parse(outcome.text))
-  return { error, status: error.status, code: error.code, retryAfter: outcome.headers.get("retry-after") }
+  const { headers, status } = outcome
+  const body = parse(outcome.text)
+  const code = codeOf(headOf(outcome), path, body)
+  const error =
+    status < 300 || status === 304
+      ? new ConnectionError(`${origin} responded with status ${status}, but not with a result of the service`)
+      : new ProblemError(status, body, code)
+  // The clocks of both machines may differ.
+  const sent = httpDateMillis(headers.get("date") ?? "") ?? now
+  return { error, status, code, retryAfter: headers.get("retry-after"), now: sent }
 }
 
 /**
- * Sends a request and returns the text of its success. Fails with a `ProblemError`, a `ConnectionError`, or the signal's reason; before
- * anything is sent with a `ConfigurationError`, or with another `TypeError` for a fault of the request.
+ * Sends a request and returns its result. Fails with a `ProblemError`, a `ConnectionError`, or the signal's reason; before anything is
+ * sent with a `ConfigurationError`, or with another `TypeError` for a fault of the request.
  */
 export const sendText = async (options: ClientOptions | Settings, request: TextRequest): Promise<TextResponse> => {
   const settings = settingsOf(options)
@@ -134,22 +179,37 @@ export const sendText = async (options: ClientOptions | Settings, request: TextR
     if (!("error" in outcome)) request.onResponse?.(outcome.response)
     if ("error" in outcome) {
       if (request.signal?.aborted === true) throw outcome.error
-    } else if ((outcome.status >= 200 && outcome.status < 300) || outcome.status === 304) return outcome
-    const { error, ...answer } = failureOf(new URL(base).origin, outcome)
+    } else if (isAnswer(outcome, request)) return outcome
+    const { error, ...answer } = failureOf(new URL(base).origin, request, outcome)
     const delay = delayBeforeRetry({ attempt, retries, isIdempotent, ...answer, random: Math.random() })
     if (delay === undefined || performance.now() + delay >= ends) throw error
     await pause(delay, request.signal)
   }
 }
 
-/** Sends a request of an operation, `POST /api/customers`, and returns the body of its success. */
+/**
+ * Sends a request of an operation, and returns the body of its result. The operation is a method, a path, and what it promises
+ * unless that is JSON: `DELETE /api/customers/{customerSlug} none`.
+ */
 export const send = async (
   options: ClientOptions | Settings,
   target: string,
   request: RawRequest,
 ): Promise<unknown> => {
-  const [method = "GET", template = "/"] = target.split(" ")
+  const [method = "GET", template = "/", promised = JSON_BODY] = target.split(" ")
   const { body, path: _path, query: _query, ...call } = request
-  const text = body === undefined ? undefined : jsonOf(body)
-  return parse((await sendText(options, { ...call, method, path: pathOf(template, request), body: text })).text)
+  const response = await sendText(options, {
+    ...call,
+    method,
+    path: pathOf(template, request),
+    body: body === undefined ? undefined : jsonOf(body),
+    promised: promised.split("|"),
+  })
+  if (response.status === 204 || response.status === 304) return undefined
+  if (!isJson(headOf(response))) return response.text
+  try {
+    return JSON.parse(response.text)
+  } catch (error) {
+    throw new ConnectionError("The response is not JSON, so it is not of the service", { cause: error })
+  }
 }

@@ -30,11 +30,13 @@ const answerOf = (answer: Answer) => ({
 const casesOf = <A>(name: string) =>
   readVectors<{ readonly cases: ReadonlyArray<{ readonly id: string } & A> }>(name).cases
 
-interface RetryCase extends Attempt {
+interface RetryCase extends Omit<Attempt, "now"> {
+  readonly now?: number
   readonly expected: { readonly retry: boolean; readonly delayMs: number; readonly isAway: boolean }
 }
 
 interface ProblemCase {
+  readonly path?: string
   readonly status: number
   readonly contentType: string
   readonly body: string
@@ -65,6 +67,7 @@ interface AwayCase {
     readonly entitlement: string
     readonly requested: string
     readonly at: number
+    readonly monotonicAt?: number
     readonly answer: Partial<Answer>
   }>
   readonly call: {
@@ -72,6 +75,7 @@ interface AwayCase {
     readonly entitlement: string
     readonly requested: string
     readonly now: number
+    readonly monotonicNow?: number
   }
   readonly policy: {
     readonly whenAway: "fail" | "open" | "closed" | "lastKnown"
@@ -115,10 +119,13 @@ const emptyAnswer: Answer = {
   ageMs: 0,
 }
 
+/** What both clocks show at a time in seconds. */
+const readingOf = (at: number, monotonic = at) => ({ wall: at * 1000, monotonic: monotonic * 1000 })
+
 describe("the vectors, in TypeScript", () => {
   it("retries", () => {
-    for (const { expected, id, ...attempt } of casesOf<RetryCase>("retries")) {
-      const delay = delayBeforeRetry(attempt)
+    for (const { expected, id, now = 0, ...attempt } of casesOf<RetryCase>("retries")) {
+      const delay = delayBeforeRetry({ ...attempt, now: now * 1000 })
       assert.strictEqual(delay !== undefined, expected.retry, id)
       if (delay !== undefined) assert.closeTo(delay, expected.delayMs, 1e-6, id)
       assert.strictEqual(isAway(attempt.status, attempt.code), expected.isAway, id)
@@ -126,13 +133,13 @@ describe("the vectors, in TypeScript", () => {
   })
 
   it.live("problems, as a response has them", () =>
-    Effect.forEach(casesOf<ProblemCase>("problems"), ({ body, contentType, expected, id, status }) =>
+    Effect.forEach(casesOf<ProblemCase>("problems"), ({ body, contentType, expected, id, path, status }) =>
       withServer(
-        () => ({ status, body, headers: contentType === "" ? {} : { "content-type": contentType } }),
+        () => ({ status, body, headers: { "content-type": contentType } }),
         async ({ url }) => {
-          const error = await clientOf(url)
-            .check("globex-prod", "sso")
-            .catch((error: unknown) => error)
+          const client = clientOf(url)
+          const call = path === undefined ? client.check("globex-prod", "sso") : client.flags({})
+          const error = await call.catch((error: unknown) => error)
           assert.instanceOf(error, ProblemError, id)
           const { code, detail, errorId, errors, status } = error
           const withValues = errors.map(({ location, message, value = null }) => ({ location, message, value }))
@@ -187,14 +194,20 @@ describe("the vectors, in TypeScript", () => {
   it("answers while the service is away", () => {
     for (const { call, expected, id, known: seen, policy } of casesOf<AwayCase>("away")) {
       const known = makeKnownAnswers()
-      for (const { answer, at, entitlement, instance, requested } of seen) {
-        known.remember(instance, requested, { ...emptyAnswer, entitlement, ...answer }, at * 1000)
+      for (const { answer, at, entitlement, instance, monotonicAt, requested } of seen) {
+        known.remember(instance, requested, { ...emptyAnswer, entitlement, ...answer }, readingOf(at, monotonicAt))
       }
       const whenAway: WhenAway =
         policy.whenAway === "lastKnown"
           ? lastKnown((policy.maxAgeSeconds ?? 0) * 1000, policy.otherwise ?? "fail")
           : policy.whenAway
-      const answer = known.recall(call.instance, call.entitlement, call.requested, whenAway, call.now * 1000)
+      const answer = known.recall(
+        call.instance,
+        call.entitlement,
+        call.requested,
+        whenAway,
+        readingOf(call.now, call.monotonicNow),
+      )
       const actual =
         answer === undefined
           ? "AWAY"

@@ -17,12 +17,25 @@ export interface Received {
 export type Reply =
   | "lost"
   | "never"
-  | { readonly status: number; readonly body?: string; readonly headers?: Record<string, string> }
+  | {
+      readonly status: number
+      readonly body?: string
+      /** An empty `content-type` sends none. Without one it is that of the service for this status. */
+      readonly headers?: Record<string, string>
+      /** Whether the body breaks off. */
+      readonly cut?: boolean
+    }
 
 /** A server with the requests that it received. */
 export interface Server {
   readonly url: string
   readonly requests: ReadonlyArray<Received>
+}
+
+const headersOf = (status: number, headers: Readonly<Record<string, string>> = {}) => {
+  const { "content-type": contentType = status < 300 ? "application/json" : "application/problem+json", ...rest } =
+    headers
+  return contentType === "" ? rest : { ...rest, "content-type": contentType }
 }
 
 const start = async (answer: (request: Received, number: number) => Reply) => {
@@ -36,7 +49,13 @@ const start = async (answer: (request: Received, number: number) => Reply) => {
     }
     const reply = answer(received, requests.push(received) - 1)
     if (reply === "lost") request.socket.destroy()
-    else if (reply !== "never") response.writeHead(reply.status, reply.headers).end(reply.body ?? "")
+    else if (reply !== "never") {
+      const { body = "", cut = false, headers, status } = reply
+      const length = cut ? { "content-length": String(Buffer.byteLength(body) + 1) } : {}
+      response.writeHead(status, { ...headersOf(status, headers), ...length })
+      if (cut) response.write(body, () => request.socket.destroy())
+      else response.end(body)
+    }
   })
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done))
   return { server, requests, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }

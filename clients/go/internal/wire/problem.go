@@ -2,6 +2,8 @@ package wire
 
 import (
 	"fmt"
+	"net/http"
+	"time"
 
 	"keyshelf.example/keyshelf/internal/values"
 )
@@ -26,6 +28,8 @@ type ProblemError struct {
 	Errors  []ValidationError
 	// RetryAfter is the header Retry-After as it was sent.
 	RetryAfter string
+	// sent is when the response was sent.
+	sent time.Time
 }
 
 func (problem *ProblemError) Error() string { return problem.Code + ": " + problem.Detail }
@@ -34,17 +38,22 @@ func (problem *ProblemError) Error() string { return problem.Code + ": " + probl
 func (problem *ProblemError) IsAway() bool { return problem.outcome().IsAway() }
 
 func (problem *ProblemError) outcome() Outcome {
-	return Outcome{Status: problem.Status, Code: problem.Code, RetryAfter: problem.RetryAfter}
+	return Outcome{Status: problem.Status, Code: problem.Code, RetryAfter: problem.RetryAfter, Now: problem.sent}
 }
 
-// ConnectionError says that there was no response: the service could not be reached, the time was up, or the response
-// broke off. The request may have been executed.
+// ConnectionError says that there was no response: the service could not be reached, the time was up, or the response was
+// not of the service. The request may have been executed.
 type ConnectionError struct {
 	Origin string
 	Cause  error
+	// isForeign says that something else than the service responded.
+	isForeign bool
 }
 
 func (failed *ConnectionError) Error() string {
+	if failed.isForeign {
+		return fmt.Sprintf("%s is not the service: %v", failed.Origin, failed.Cause)
+	}
 	return fmt.Sprintf("%s did not respond: %v", failed.Origin, failed.Cause)
 }
 
@@ -54,10 +63,20 @@ func (failed *ConnectionError) Unwrap() error { return failed.Cause }
 // IsAway is true.
 func (failed *ConnectionError) IsAway() bool { return true }
 
-// NewProblem reads a response that is no success.
-func NewProblem(status int, body []byte, retryAfter string) *ProblemError {
+// NewProblem reads a response to a request of a path that is no success.
+func NewProblem(status int, header http.Header, path string, body []byte) *ProblemError {
 	parsed, _ := values.ParseJSON(body)
 	members := values.Object(parsed)
+	code := codeOf(status, header.Get("content-type"), path, members)
+	if isForeign(code) {
+		// What a proxy says is not shown as what the service says.
+		members = nil
+	}
+	// The clocks of both machines may differ.
+	sent, err := http.ParseTime(header.Get("date"))
+	if err != nil {
+		sent = time.Now()
+	}
 	text := func(otherwise string, names ...string) string {
 		for _, name := range names {
 			if found, ok := values.StringOf(members[name]); ok && found != "" {
@@ -67,11 +86,12 @@ func NewProblem(status int, body []byte, retryAfter string) *ProblemError {
 		return otherwise
 	}
 	problem := &ProblemError{
-		Code:       text(fmt.Sprintf("HTTP.%d", status), "code", "errorCode"),
+		Code:       code,
 		Status:     status,
 		Detail:     text(fmt.Sprintf("The response has status %d.", status), "detail", "errorDetails"),
 		ErrorID:    text("", "errorId"),
-		RetryAfter: retryAfter,
+		RetryAfter: header.Get("retry-after"),
+		sent:       sent,
 	}
 	for _, one := range values.List(members["errors"]) {
 		location, hasLocation := values.StringOf(values.Object(one)["location"])

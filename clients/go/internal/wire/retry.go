@@ -2,9 +2,11 @@ package wire
 
 import (
 	"math"
+	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 )
 
 const (
@@ -21,11 +23,14 @@ type Outcome struct {
 	Status     int
 	Code       string
 	RetryAfter string
+	// Now is when the response was sent: a date in RetryAfter counts from then.
+	Now time.Time
 }
 
 // IsAway reports whether the service is away: no response, or one that says nothing about the request.
 func (outcome Outcome) IsAway() bool {
-	return outcome.Status == 0 || outcome.Status == 429 || outcome.Status >= 500 || outcome.Code == inFlight
+	status, code := outcome.Status, outcome.Code
+	return status == 0 || status == 429 || status >= 500 || code == inFlight || isForeign(code)
 }
 
 // Delay returns the milliseconds to wait before the next attempt, and false if the request is not repeated.
@@ -38,9 +43,22 @@ func (outcome Outcome) Delay(attempt, retries int, isIdempotent bool, random flo
 	if attempt > retries || (outcome.Status != 429 && !(safely && isIdempotent)) {
 		return 0, false
 	}
-	if after := strings.TrimSpace(outcome.RetryAfter); seconds.MatchString(after) {
-		value, _ := strconv.ParseFloat(after, 64)
-		return value * 1000, value*1000 <= maxDelayMillis
+	if requested, ok := outcome.requestedDelay(); ok {
+		return requested, requested <= maxDelayMillis
 	}
 	return math.Min(initialDelayMillis*math.Pow(2, float64(attempt-1))*(0.5+random), maxDelayMillis), true
+}
+
+// requestedDelay returns the milliseconds that RetryAfter asks for, and false if it says nothing, or a date that has passed.
+func (outcome Outcome) requestedDelay() (float64, bool) {
+	after := strings.TrimSpace(outcome.RetryAfter)
+	if seconds.MatchString(after) {
+		value, _ := strconv.ParseFloat(after, 64)
+		return value * 1000, true
+	}
+	date, err := http.ParseTime(after)
+	if err != nil || !date.After(outcome.Now) {
+		return 0, false
+	}
+	return float64(date.Sub(outcome.Now)) / float64(time.Millisecond), true
 }

@@ -18,6 +18,9 @@ import (
 // Version of the module.
 const Version = "0.1.0"
 
+// maxBytes is the maximum size of a response. A page without an end must not fill the memory.
+const maxBytes = 64 << 20
+
 // Transport sends requests of one credential. Goroutines may share it.
 type Transport struct {
 	BaseURL string
@@ -42,9 +45,11 @@ type Request struct {
 	IdempotencyKey string
 	// IsRepeatable says that the request has the same effect if it is sent twice, although it is a POST without a key.
 	IsRepeatable bool
+	// Promise says which result the operation promises. The default is JSON.
+	Promise Promise
 }
 
-// Response is a response whose status is a success or 304.
+// Response is a result of the service, or 304.
 type Response struct {
 	Status int
 	Header http.Header
@@ -81,7 +86,7 @@ func (transport *Transport) Send(ctx context.Context, request Request) (*Respons
 		var problem *ProblemError
 		if errors.As(err, &problem) {
 			outcome = problem.outcome()
-		} else if connection := (*ConnectionError)(nil); !errors.As(err, &connection) {
+		} else if connection := (*ConnectionError)(nil); !errors.As(err, &connection) || connection.isForeign {
 			return nil, err
 		}
 		millis, again := outcome.Delay(attempt, transport.Retries, isIdempotent, random())
@@ -133,25 +138,38 @@ func (transport *Transport) exchange(ctx context.Context, request Request, body 
 		return nil, transport.Lost(err)
 	}
 	defer received.Body.Close()
-	content, err := io.ReadAll(received.Body)
+	content, err := io.ReadAll(io.LimitReader(received.Body, maxBytes+1))
+	if err == nil && len(content) > maxBytes {
+		err = fmt.Errorf("the response has more than %d bytes", maxBytes)
+	}
 	if err != nil {
 		return nil, transport.Lost(err)
 	}
-	if received.StatusCode/100 != 2 && received.StatusCode != http.StatusNotModified {
-		return nil, NewProblem(received.StatusCode, content, received.Header.Get("retry-after"))
+	status, header := received.StatusCode, received.Header
+	isUnchanged := status == http.StatusNotModified && sent.Header.Get("if-none-match") != ""
+	if isUnchanged || isResult(status, header.Get("content-type"), request.Promise) {
+		return &Response{status, header, content}, nil
 	}
-	return &Response{received.StatusCode, received.Header, content}, nil
+	if status < 300 || status == http.StatusNotModified {
+		return nil, transport.Foreign(fmt.Errorf("the response with status %d is no result", status))
+	}
+	return nil, NewProblem(status, header, request.Path, content)
 }
 
-// Lost is the error of a response that was lost, or that is not of the service.
+// Lost is the error of a response that was lost.
 func (transport *Transport) Lost(cause error) error {
 	return &ConnectionError{Origin: transport.BaseURL, Cause: cause}
 }
 
-// Decode reads the body of a success. A success that is of another form is not of the service: it counts as lost.
+// Foreign is the error of a response that is not of the service. It is not repeated.
+func (transport *Transport) Foreign(cause error) error {
+	return &ConnectionError{Origin: transport.BaseURL, Cause: cause, isForeign: true}
+}
+
+// Decode reads the body of a result. One of another form is not of the service.
 func (transport *Transport) Decode(response *Response, into any) error {
 	if err := json.Unmarshal(response.Body, into); err != nil {
-		return transport.Lost(err)
+		return transport.Foreign(err)
 	}
 	return nil
 }

@@ -3,7 +3,9 @@ package wire
 import (
 	"encoding/json"
 	"math"
+	"net/http"
 	"testing"
+	"time"
 
 	"keyshelf.example/keyshelf/internal/vectors"
 )
@@ -17,6 +19,7 @@ func TestRetries(t *testing.T) {
 			Status           int
 			Code, RetryAfter string
 			Random           float64
+			Now              int64
 			Expected         struct {
 				Retry   bool
 				DelayMs float64
@@ -27,7 +30,7 @@ func TestRetries(t *testing.T) {
 	vectors.Read(t, "retries", &file)
 	for _, one := range file.Cases {
 		t.Run(one.ID, func(t *testing.T) {
-			outcome := Outcome{one.Status, one.Code, one.RetryAfter}
+			outcome := Outcome{one.Status, one.Code, one.RetryAfter, time.Unix(one.Now, 0)}
 			delay, again := outcome.Delay(one.Attempt, one.Retries, one.IsIdempotent, one.Random)
 			if again != one.Expected.Retry || outcome.IsAway() != one.Expected.IsAway {
 				t.Errorf("repeated %v, away %v", again, outcome.IsAway())
@@ -42,16 +45,19 @@ func TestRetries(t *testing.T) {
 func TestProblems(t *testing.T) {
 	var file struct {
 		Cases []struct {
-			ID       string
-			Status   int
-			Body     string
-			Expected json.RawMessage
+			ID     string
+			Status int
+			Path   string
+			Body   string
+			// ContentType is a header.
+			ContentType string
+			Expected    json.RawMessage
 		}
 	}
 	vectors.Read(t, "problems", &file)
 	for _, one := range file.Cases {
 		t.Run(one.ID, func(t *testing.T) {
-			problem := NewProblem(one.Status, []byte(one.Body), "")
+			problem := NewProblem(one.Status, http.Header{"Content-Type": {one.ContentType}}, one.Path, []byte(one.Body))
 			errors := []any{}
 			for _, found := range problem.Errors {
 				errors = append(errors, map[string]any{"location": found.Location, "message": found.Message, "value": found.Value})

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
 from .amounts import decimal_of, instant_ms, time_of
+from .clocks import Reading, age, read_clocks
 from .settings import seconds_of
 
 #: How many last answers a client remembers. The oldest ones are forgotten first.
@@ -70,7 +70,7 @@ class Answer:
 
 
 def answer_of(members: dict[str, Any]) -> Answer:
-    """The answer of a response."""
+    """The answer of a response. Raises `KeyError`, `TypeError` or `ValueError` for another form."""
 
     def amount(name: str) -> Decimal | None:
         value = members.get(name)
@@ -78,10 +78,13 @@ def answer_of(members: dict[str, Any]) -> Answer:
 
     start, end = members.get("currentPeriodStart"), members.get("currentPeriodEnd")
     time_of(start), time_of(end)
+    entitlement, allowed, reason = members["entitlement"], members["allowed"], members["reason"]
+    if not isinstance(entitlement, str) or not isinstance(allowed, bool) or not isinstance(reason, str):
+        raise TypeError("no answer")
     return Answer(
-        entitlement=str(members["entitlement"]),
-        allowed=members["allowed"] is True,
-        reason=str(members["reason"]),
+        entitlement=entitlement,
+        allowed=allowed,
+        reason=reason,
         limit=amount("limit"),
         usage=amount("usage"),
         remaining=amount("remaining"),
@@ -97,18 +100,18 @@ class KnownAnswers:
     def __init__(self, maximum: int = MAX_KNOWN) -> None:
         self._maximum = maximum
         self._lock = threading.Lock()
-        self._answers: OrderedDict[tuple[str, str], tuple[Decimal, float, Answer]] = OrderedDict()
+        self._answers: OrderedDict[tuple[str, str], tuple[Decimal, Reading, Answer]] = OrderedDict()
 
-    def remember(self, instance: str, requested: Decimal, answer: Answer, at: float | None = None) -> None:
+    def remember(self, instance: str, requested: Decimal, answer: Answer, at: Reading | None = None) -> None:
         key = (instance, answer.entitlement)
         with self._lock:
-            self._answers[key] = (requested, time.time() if at is None else at, answer)
+            self._answers[key] = (requested, read_clocks() if at is None else at, answer)
             self._answers.move_to_end(key)
             if len(self._answers) > self._maximum:
                 self._answers.popitem(last=False)
 
     def recall(
-        self, instance: str, entitlement: str, requested: Decimal, policy: WhenAway, now: float | None = None
+        self, instance: str, entitlement: str, requested: Decimal, policy: WhenAway, now: Reading | None = None
     ) -> Answer | None:
         """The answer of a policy, `None` if the call fails."""
         if policy.kind == "open" or policy.kind == "closed":
@@ -118,11 +121,11 @@ class KnownAnswers:
             return None
         with self._lock:
             known = self._answers.get((instance, entitlement))
-        clock = time.time() if now is None else now
-        if known is not None and _still_holds(known[2], known[0], requested, clock):
-            age = max(0.0, clock - known[1])
-            if age <= policy.max_age:
-                return replace(known[2], source="lastKnown", age=age)
+        clocks = read_clocks() if now is None else now
+        if known is not None and _still_holds(known[2], known[0], requested, clocks.wall):
+            known_for = age(known[1], clocks)
+            if known_for <= policy.max_age:
+                return replace(known[2], source="lastKnown", age=known_for)
         return self.recall(instance, entitlement, requested, policy.otherwise or FAIL, now)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import uuid
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import Any, Callable
 from .amounts import Amount, amount_of, text_of, time_text
 from .journal import Journal, event_line
 from .problems import ConfigurationError, ConnectionFailed, KeyshelfError, ProblemError
+from .responses import is_foreign
 from .settings import label_of, seconds_of
 from .transport import Transport
 
@@ -20,8 +22,8 @@ MAX_BATCH = 1_000
 #: The service takes bodies of up to 1 MiB.
 MAX_BATCH_BYTES = 900_000
 
-#: Rejections of a whole batch for what one of its events is. The batch is divided until that one stands alone.
-_OF_AN_EVENT = (400, 413, 422)
+#: Rejections of a batch for its body.
+_OF_THE_BODY = (400, 413, 422)
 
 
 class BufferFull(Exception):
@@ -50,10 +52,10 @@ class FlushResult:
 class FlushFailed(KeyshelfError):
     """A flush ended early. What it had done is in `result`; other events are still in the buffer. `__cause__` says why."""
 
-    def __init__(self, result: FlushResult, cause: KeyshelfError) -> None:
+    def __init__(self, result: FlushResult, cause: Exception) -> None:
         super().__init__(str(cause))
         self.result = result
-        self.is_away = cause.is_away
+        self.is_away = isinstance(cause, KeyshelfError) and cause.is_away
         self.__cause__ = cause
 
 
@@ -175,6 +177,9 @@ class UsageBuffer:
             return self.flush()
         except FlushFailed as failed:
             return failed
+        except Exception as error:
+            # A full disk must not end the thread without a word.
+            return FlushFailed(FlushResult(), error)
 
     def _send(self, skip: int, lines: list[str], result: FlushResult) -> None:
         """Sends the events of lines, which stand behind `skip` others, and removes those that have a result."""
@@ -189,7 +194,7 @@ class UsageBuffer:
                 is_idempotent=True,
             )
         except ProblemError as problem:
-            if problem.status not in _OF_AN_EVENT:
+            if not _is_of_an_event(problem):
                 raise
             if len(lines) == 1:
                 self._settle(skip, [({"status": "rejected", "code": problem.code, "message": problem.detail}, events[0])], result)
@@ -199,31 +204,39 @@ class UsageBuffer:
             self._send(skip + middle, lines[middle:], result)
             self._send(skip, lines[:middle], result)
             return
-        verdicts = _verdicts_of(response.json())
-        self._settle(skip, list(zip(verdicts, events)), result)
-        left = len(events) - sum(verdict.get("status") in _COUNTERS for verdict in verdicts[: len(events)])
+        verdicts = _verdicts_of(response.json(), len(events))
+        left = len(events) - self._settle(skip, list(zip(verdicts, events)), result)
         if left > 0:
             raise ConnectionFailed(f"The response has no result for {left} events")
 
-    def _settle(self, skip: int, verdicts: list[tuple[dict[str, Any], dict[str, Any]]], result: FlushResult) -> None:
+    def _settle(self, skip: int, verdicts: list[tuple[dict[str, Any], dict[str, Any]]], result: FlushResult) -> int:
+        """Counts results and removes their events. Returns how many there were."""
         settled = []
         for index, (verdict, event) in enumerate(verdicts):
-            status = verdict.get("status")
+            status, code = verdict.get("status"), verdict.get("code")
             if status == "accepted":
                 result.accepted += 1
             elif status == "duplicate":
                 result.duplicates += 1
-            elif status == "rejected":
-                code, message = str(verdict.get("code", "")), str(verdict.get("message", ""))
-                result.rejected.append(RejectedEvent(event, code, message))
+            elif status == "rejected" and isinstance(code, str) and code:
+                result.rejected.append(RejectedEvent(event, code, str(verdict.get("message", ""))))
             else:
                 continue
             settled.append(skip + index)
         with self._lock:
             self._journal.remove(settled)
+        return len(settled)
 
 
-_COUNTERS = ("accepted", "duplicate", "rejected")
+def _is_of_an_event(problem: ProblemError) -> bool:
+    """Whether the service rejected a batch for what one of its events is.
+
+    Other problems, such as a revoked token or a header that a proxy added, are none of the events: these stay in the
+    buffer. The batch is divided until the event stands alone.
+    """
+    if is_foreign(problem.code) or problem.status not in _OF_THE_BODY:
+        return False
+    return not problem.errors or any(re.match(r"body\b", error.location) for error in problem.errors)
 
 
 def _batch_of(lines: list[str]) -> list[str]:
@@ -235,6 +248,9 @@ def _batch_of(lines: list[str]) -> list[str]:
     return lines[:MAX_BATCH]
 
 
-def _verdicts_of(body: Any) -> list[dict[str, Any]]:
+def _verdicts_of(body: Any, count: int) -> list[dict[str, Any]]:
+    """The results of a response, in the order of the events. Results of other events say nothing about any of these."""
     results = body.get("results") if isinstance(body, dict) else None
-    return [one if isinstance(one, dict) else {} for one in results] if isinstance(results, list) else []
+    verdicts = [one if isinstance(one, dict) else {} for one in results] if isinstance(results, list) else []
+    is_of_these = len(verdicts) <= count and all(one.get("index", place) == place for place, one in enumerate(verdicts))
+    return verdicts if is_of_these else []

@@ -13,6 +13,7 @@ from .away import FAIL, Answer, KnownAnswers, WhenAway, answer_of, check_policy
 from .buffer import DEFAULT_CAPACITY, UsageBuffer
 from .flags import Flags, FlagSet
 from .problems import ConnectionFailed, KeyshelfError
+from .responses import JSON_BODY, NO_BODY
 from .seats import DEFAULT_TTL, Seat
 from .settings import Token, key_of, label_of, name_of, path_of, settings_of, target_of
 from .transport import Response, Transport
@@ -121,7 +122,7 @@ class Client:
         path = path_of("instances", instance, "check")
         try:
             response = self._transport.send("POST", path, body, **options)
-            result = _result_of(response)
+            result = _result_of(response, len(body["checks"]))
         except KeyshelfError as error:
             recalled = self._recalled(instance, body, when_away) if error.is_away else None
             if recalled is None:
@@ -168,7 +169,10 @@ class Client:
         if timestamp is not None:
             body["timestamp"] = time_text(timestamp)
         path = path_of("instances", instance, "entitlements", entitlement, "usage")
-        return self._transport.send("POST", path, body, is_idempotent=True).json()
+        usage = self._transport.send("POST", path, body, is_idempotent=True).json()
+        if not isinstance(usage, dict) or not isinstance(usage.get("usageValue"), dict):
+            raise ConnectionFailed("The response is not the usage of a period")
+        return usage
 
     def usage_buffer(
         self, path: str | None = None, *, capacity: int = DEFAULT_CAPACITY, source: str | None = None
@@ -213,8 +217,12 @@ class Client:
         idempotency_key: str | None = None,
     ) -> Any:
         """Calls any other operation: `client.call("GET", "/instances/globex-prod")`. Returns the parsed body, or `None`."""
-        sent = self._transport.send(method, f"/api{target_of(method, path)}", body, query=query, idempotency_key=idempotency_key)
-        return sent.json() if sent.text else None
+        target = f"/api{target_of(method, path)}"
+        promised = (JSON_BODY,) if method == "GET" else (JSON_BODY, NO_BODY)
+        sent = self._transport.send(
+            method, target, body, query=query, idempotency_key=idempotency_key, promised=promised
+        )
+        return None if sent.status == 204 else sent.json()
 
 
 def _check_body(checks: Iterable[Check]) -> dict[str, Any]:
@@ -233,16 +241,16 @@ def _check_body(checks: Iterable[Check]) -> dict[str, Any]:
     return {"checks": items}
 
 
-def _result_of(response: Response) -> CheckResult:
+def _result_of(response: Response, count: int) -> CheckResult:
     members = response.json()
     try:
-        return CheckResult(
-            instance=members["instance"],
-            checks=tuple(answer_of(one) for one in members["checks"]),
-            license=members["license"],
-            at=members["at"],
-            grace_ends_at=members.get("graceEndsAt"),
-        )
+        checks = tuple(answer_of(one) for one in members["checks"])
+        texts = [members.get(name) for name in ("license", "at", "graceEndsAt")]
+        if len(checks) != count or not isinstance(members["instance"], str):
+            raise ValueError("not the answers to these checks")
+        if not all(text is None or isinstance(text, str) for text in texts):
+            raise TypeError("not a text")
+        return CheckResult(members["instance"], checks, *texts)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         # Something else than the service responded, such as the sign-in page of a network.
         raise ConnectionFailed("The response is no answer to a check") from error

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import OrderedDict
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Mapping, TypeVar
 
 from .amounts import json_text
+from .clocks import Reading, age, read_clocks
 from .problems import ConnectionFailed, KeyshelfError
 from .settings import seconds_of
 from .transport import Transport
@@ -64,7 +64,7 @@ class Flags:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self._lock = threading.Lock()
-        self._known: OrderedDict[str, tuple[str | None, float, Mapping[str, Mapping[str, Any]]]] = OrderedDict()
+        self._known: OrderedDict[str, tuple[str | None, Reading, Mapping[str, Mapping[str, Any]]]] = OrderedDict()
 
     def evaluate(self, context: Mapping[str, Any], max_age: float | None) -> FlagSet:
         if max_age is not None:
@@ -86,12 +86,12 @@ class Flags:
         except KeyshelfError as error:
             if not error.is_away or max_age is None:
                 raise
-            age = max(0.0, time.time() - known[1]) if known is not None else None
-            if known is None or age is None or age > max_age:
+            known_for = age(known[1], read_clocks()) if known is not None else None
+            if known is None or known_for is None or known_for > max_age:
                 return FlagSet({}, None, "default")
-            return FlagSet(known[2], age, "lastKnown")
+            return FlagSet(known[2], known_for, "lastKnown")
         with self._lock:
-            self._known[key] = (response.headers.get("etag"), time.time(), flags)
+            self._known[key] = (response.headers.get("etag"), read_clocks(), flags)
             self._known.move_to_end(key)
             if len(self._known) > MAX_CONTEXTS:
                 self._known.popitem(last=False)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .amounts import parse_json
+from .responses import code_of, is_foreign
 from .retry import is_away
 
 
@@ -37,7 +38,7 @@ class ValidationError:
 
 
 class ConnectionFailed(KeyshelfError):
-    """There was no response: the service could not be reached, the time was up, or the response broke off.
+    """There was no response: the service could not be reached, the time was up, or the response was not of the service.
 
     The request may have been executed. `__cause__` is the error of the connection.
     """
@@ -48,14 +49,18 @@ class ConnectionFailed(KeyshelfError):
 class ProblemError(KeyshelfError):
     """The service rejected the request, or could not handle it (RFC 9457). Branch on `code`."""
 
-    def __init__(self, status: int, text: str, retry_after: str | None = None) -> None:
+    def __init__(
+        self, status: int, text: str, content_type: str | None, path: str, retry_after: str | None = None
+    ) -> None:
         try:
             body = parse_json(text)
         except ValueError:
             body = text
-        members = body if isinstance(body, dict) else {}
+        code = code_of(status, content_type, path, body)
+        # What a proxy says is not shown as what the service says.
+        members = body if isinstance(body, dict) and not is_foreign(code) else {}
         #: The kind of problem, such as `Customer.NotFound`; `HTTP.<status>` if something else responded, such as a proxy.
-        self.code: str = _text(members, "code", "errorCode") or f"HTTP.{status}"
+        self.code = code
         self.status = status
         #: What is wrong and what to do, for people.
         self.detail: str = _text(members, "detail", "errorDetails") or f"The response has status {status}."

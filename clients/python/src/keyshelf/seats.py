@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-import time
 import uuid
 from typing import Any, Mapping
 
-from .problems import KeyshelfError, ProblemError
+from .clocks import elapsed, read_clocks
+from .problems import ConnectionFailed, KeyshelfError, ProblemError
+from .responses import NO_BODY
 from .settings import label_of, path_of, seconds_of
 from .transport import Transport
 
@@ -36,7 +37,7 @@ class Seat:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
-        self._ends = 0.0
+        self._since = read_clocks()
         self._is_released = False
         self.instance = instance
         self.entitlement = entitlement
@@ -48,8 +49,8 @@ class Seat:
 
     @property
     def remaining(self) -> float:
-        """Seconds for which the seat is surely held, by the monotonic clock of this machine."""
-        return max(0.0, self._ends - time.monotonic())
+        """Seconds for which the seat is surely held, by the clocks of this machine."""
+        return 0.0 if self._is_released else max(0.0, self._ttl - elapsed(self._since, read_clocks()))
 
     @property
     def is_held(self) -> bool:
@@ -93,9 +94,8 @@ class Seat:
             if self._is_released:
                 return
             self._is_released = True
-            self._ends = 0.0
             try:
-                self._transport.send("DELETE", f"{self._path}/{self.id}")
+                self._transport.send("DELETE", f"{self._path}/{self.id}", promised=(NO_BODY,))
             except ProblemError as problem:
                 # It has ended, or the response to the first attempt was lost.
                 if problem.code != "Lease.NotFound":
@@ -108,10 +108,13 @@ class Seat:
         self.release()
 
     def _acquire(self, more: dict[str, Any]) -> None:
-        began = time.monotonic()
+        since = read_clocks()
         body = {"holder": self.holder, "ttlSeconds": self._ttl, **more}
         # A holder has one lease: a repeated request renews it. The key tells a repetition from the next renewal.
         lease = self._transport.send("POST", self._path, body, idempotency_key=str(uuid.uuid4())).json()
-        self.id, self.expires_at = lease["id"], lease["expiresAt"]
+        id, expires_at = (lease.get(name) if isinstance(lease, dict) else None for name in ("id", "expiresAt"))
+        if not isinstance(id, str) or not id or not isinstance(expires_at, str):
+            raise ConnectionFailed("The response is no lease")
+        self.id, self.expires_at = id, expires_at
         # The time counts from before the request: the seat is never taken for held longer than by the service.
-        self._ends = began + self._ttl
+        self._since = since

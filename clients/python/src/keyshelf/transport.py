@@ -12,16 +12,19 @@ from typing import Any, Mapping
 
 from .amounts import json_text, parse_json
 from .problems import ConfigurationError, ConnectionFailed, ProblemError
-from .retry import delay_before_retry
+from .responses import JSON_BODY, is_result
+from .retry import delay_before_retry, http_date
 from .settings import Settings, key_of
 
 VERSION = "0.1.0"
 _PIECE = 65_536
+#: The maximum size of a response, in bytes. A page without an end must not fill the memory.
+_MAX_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True)
 class Response:
-    """A response of the service whose status is a success or 304."""
+    """A result of the service, or 304."""
 
     status: int
     headers: Mapping[str, str]
@@ -63,8 +66,11 @@ class Transport:
         idempotency_key: str | None = None,
         is_idempotent: bool | None = None,
         content_type: str = "application/json",
+        promised: tuple[str, ...] = (JSON_BODY,),
     ) -> Response:
         """Sends a request. Raises `ProblemError` or `ConnectionFailed`, and `ValueError` before anything is sent.
+
+        `promised` are the results that the operation promises: media types, or `NO_BODY`.
 
         `is_idempotent`: whether the request has the same effect if it is sent twice. By default that is each method but
         POST, and a POST with an idempotency key.
@@ -85,14 +91,22 @@ class Transport:
             credential = settings.credential()
             request = urllib.request.Request(url, data, {**sent, "authorization": f"Bearer {credential}"}, method=method)
             error: ProblemError | ConnectionFailed
-            status, code, retry_after = None, None, None
+            status, code, retry_after, now = None, None, None, time.time()
             try:
                 response = self._exchange(request, min(settings.timeout, ends - time.monotonic()))
-                if 200 <= response.status < 300 or response.status == 304:
+                status, media_type = response.status, response.headers.get("content-type")
+                if is_result(status, media_type, promised) or (status == 304 and "if-none-match" in sent):
                     return response
-                retry_after = response.headers.get("retry-after")
-                error = ProblemError(response.status, response.text, retry_after)
-                status, code = error.status, error.code
+                if status < 300 or status == 304:
+                    error = ConnectionFailed(
+                        f"{self._base} responded with status {status}, but not with a result of the service"
+                    )
+                else:
+                    retry_after = response.headers.get("retry-after")
+                    error = ProblemError(status, response.text, media_type, path, retry_after)
+                    code = error.code
+                    # The clocks of both machines may differ.
+                    now = http_date(response.headers.get("date", "")) or time.time()
             except http.client.InvalidURL:
                 # The address is checked, so it is that of a proxy. It may have a password.
                 raise ConfigurationError("HTTP_PROXY", "or HTTPS_PROXY is no address of a proxy") from None
@@ -107,6 +121,7 @@ class Transport:
                 code=code,
                 retry_after=retry_after,
                 random=random.random(),
+                now=now,
             )
             if delay is None or time.monotonic() + delay / 1000 >= ends:
                 raise error
@@ -118,9 +133,13 @@ class Transport:
             raise TimeoutError("The time is up")
         # The timeout of a socket binds each operation; the loop binds all of them.
         with self._opener.open(request, timeout=timeout) as response:
-            pieces = []
+            pieces: list[bytes] = []
+            size = 0
             while piece := response.read(_PIECE):
                 pieces.append(piece)
+                size += len(piece)
+                if size > _MAX_BYTES:
+                    raise OSError(f"The response has more than {_MAX_BYTES} bytes")
                 if time.monotonic() > ends:
                     raise TimeoutError("The time is up")
             body = b"".join(pieces)

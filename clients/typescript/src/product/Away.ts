@@ -1,4 +1,6 @@
 /** What a product does while the service is away. The caller decides for each check. */
+import { ageMs } from "../Clocks.ts"
+import type { Reading } from "../Clocks.ts"
 import { isAtMost } from "./Decimal.ts"
 
 /** The maximum number of last answers that a client remembers. It forgets the oldest ones first. */
@@ -70,25 +72,25 @@ const answerOf = (entitlement: string, policy: Policy): Answer | undefined =>
 
 interface Known {
   readonly requested: string
-  readonly at: number
+  readonly at: Reading
   readonly answer: Answer
 }
 
 /** Whether an answer also answers another amount. What was allowed holds for less, what was denied for more. */
-const stillHolds = ({ answer, requested: asked }: Known, requested: string, now: number): boolean => {
+const stillHolds = ({ answer, requested: asked }: Known, requested: string, now: Reading): boolean => {
   if (answer.allowed) return isAtMost(requested, asked)
   // A reached limit is over with its period.
   const { currentPeriodEnd: end, reason } = answer
-  const isOver = reason === "LIMIT_REACHED" && end !== null && Date.parse(end) <= now
+  const isOver = reason === "LIMIT_REACHED" && end !== null && Date.parse(end) <= now.wall
   return isAtMost(asked, requested) && !isOver
 }
 
-/** The last answer of the service for each entitlement of each instance. Times are milliseconds since 1970. */
+/** The last answer of the service for each entitlement of each instance. */
 export const makeKnownAnswers = (maximum = MAX_KNOWN) => {
   const answers = new Map<string, Known>()
   const keyOf = (instance: string, entitlement: string) => JSON.stringify([instance, entitlement])
   return {
-    remember(instance: string, requested: string, answer: Answer, at: number): void {
+    remember(instance: string, requested: string, answer: Answer, at: Reading): void {
       const key = keyOf(instance, answer.entitlement)
       // The oldest one is the first of the map.
       answers.delete(key)
@@ -103,14 +105,14 @@ export const makeKnownAnswers = (maximum = MAX_KNOWN) => {
       entitlement: string,
       requested: string,
       policy: WhenAway,
-      now: number,
+      now: Reading,
     ): Answer | undefined {
       if (typeof policy === "string") return answerOf(entitlement, policy)
       const { maxAgeMs, otherwise } = policy.lastKnown
       const known = answers.get(keyOf(instance, entitlement))
       if (known === undefined || !stillHolds(known, requested, now)) return answerOf(entitlement, otherwise)
-      const ageMs = Math.max(0, now - known.at)
-      return ageMs <= maxAgeMs ? { ...known.answer, source: "lastKnown", ageMs } : answerOf(entitlement, otherwise)
+      const age = ageMs(known.at, now)
+      return age <= maxAgeMs ? { ...known.answer, source: "lastKnown", ageMs: age } : answerOf(entitlement, otherwise)
     },
   }
 }

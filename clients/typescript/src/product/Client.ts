@@ -6,6 +6,7 @@ import { checkPolicy, makeKnownAnswers } from "./Away.ts"
 import type { Answer, WhenAway } from "./Away.ts"
 import { DEFAULT_CAPACITY, makeBuffer } from "./UsageBuffer.ts"
 import type { BufferOptions, UsageBuffer } from "./UsageBuffer.ts"
+import { readClocks } from "../Clocks.ts"
 import { amountOf, decimalOf, parseExactly } from "./Decimal.ts"
 import type { Amount } from "./Decimal.ts"
 import { makeFlags } from "./Flags.ts"
@@ -127,15 +128,17 @@ const textIn = (value: unknown, name: string): string | null => {
 }
 
 const answerIn = (value: unknown): Answer => {
-  const [entitlement, reason] = [own(value, "entitlement"), own(value, "reason")]
-  if (typeof entitlement !== "string" || typeof reason !== "string") throw new TypeError("no answer")
+  const [entitlement, reason, allowed] = ["entitlement", "reason", "allowed"].map((name) => own(value, name))
+  if (typeof entitlement !== "string" || typeof reason !== "string" || typeof allowed !== "boolean") {
+    throw new TypeError("no answer")
+  }
   const amount = (name: string) => {
     const text = textIn(value, name)
     return text === null ? null : decimalOf(text)
   }
   return {
     entitlement,
-    allowed: own(value, "allowed") === true,
+    allowed,
     reason,
     limit: amount("limit"),
     usage: amount("usage"),
@@ -166,7 +169,7 @@ const resultIn = (text: string, count: number): CheckResult | undefined => {
 
 const usageIn = (text: string): Readonly<Record<string, unknown>> | undefined => {
   const usage = parseExactly(text)
-  return typeof usage === "object" && usage !== null ? { ...usage } : undefined
+  return typeof own(usage, "usageValue") === "object" ? { ...(usage as object) } : undefined
 }
 
 const onlyOf = ({ checks: [answer] }: CheckResult): Answer => {
@@ -184,7 +187,7 @@ export const makeProductClient = (options: ClientOptions, openJournal: OpenJourn
 
   /** What the policy answers, `undefined` if the call fails. */
   const recalled = (instance: string, parts: ReadonlyArray<Parts>, policy: WhenAway): CheckResult | undefined => {
-    const now = Date.now()
+    const now = readClocks()
     const answers = parts.map(({ entitlement, requested = "1" }) =>
       known.recall(instance, entitlement, requested, policy, now),
     )
@@ -217,7 +220,7 @@ export const makeProductClient = (options: ClientOptions, openJournal: OpenJourn
     try {
       const result = readAs(await send(request), "an answer to a check", (text) => resultIn(text, parts.length))
       if (at === undefined) {
-        const now = Date.now()
+        const now = readClocks()
         result.checks.forEach((answer, index) => known.remember(instance, parts[index]?.requested ?? "1", answer, now))
       }
       return result

@@ -1,5 +1,7 @@
 /** Feature flags by OFREP, the OpenFeature Remote Evaluation Protocol, with `ETag`. */
 import { isServiceAway } from "../Errors.ts"
+import { ageMs, readClocks } from "../Clocks.ts"
+import type { Reading } from "../Clocks.ts"
 import { jsonOf } from "../RequestRules.ts"
 import { own, readAs } from "./Wire.ts"
 import type { Send } from "./Wire.ts"
@@ -66,7 +68,7 @@ const flagsIn = (text: string): Flags | undefined => {
 
 interface Known {
   readonly etag: string | null
-  readonly at: number
+  readonly at: Reading
   readonly flags: Flags
 }
 
@@ -105,14 +107,14 @@ export const makeFlags = (send: Send) => {
       const isKnown = response.status === 304 && known !== undefined
       const flags = isKnown ? known.flags : readAs(response, "an evaluation of flags", flagsIn)
       const etag = response.headers.get("etag") ?? (isKnown ? known.etag : null)
-      remember(key, { etag, at: Date.now(), flags })
+      remember(key, { etag, at: readClocks(), flags })
       return flagSet(flags, "service", 0)
     } catch (error) {
       if (options.maxAgeMs === undefined || !isServiceAway(error)) throw error
-      const ageMs = known === undefined ? Infinity : Math.max(0, Date.now() - known.at)
-      return known === undefined || ageMs > options.maxAgeMs
+      const age = known === undefined ? Infinity : ageMs(known.at, readClocks())
+      return known === undefined || age > options.maxAgeMs
         ? flagSet(new Map(), "default", null)
-        : flagSet(known.flags, "lastKnown", ageMs)
+        : flagSet(known.flags, "lastKnown", age)
     }
   }
 }

@@ -1,6 +1,8 @@
 /** Seats of a `CONCURRENT` entitlement: a holder has one for a time, and renews it. */
 import { isProblem, isServiceAway } from "../Errors.ts"
+import { elapsedMs, readClocks } from "../Clocks.ts"
 import { jsonOf, labelOf, segmentOf } from "../RequestRules.ts"
+import { NO_BODY } from "../Responses.ts"
 import { every, makeLock, own, pathOf, randomId, readAs } from "./Wire.ts"
 import type { Send } from "./Wire.ts"
 
@@ -48,7 +50,7 @@ interface Lease {
 
 const leaseIn = (text: string): Lease | undefined => {
   const [id, expiresAt] = ["id", "expiresAt"].map((name) => own(JSON.parse(text), name))
-  return typeof id === "string" && typeof expiresAt === "string" ? { id, expiresAt } : undefined
+  return typeof id === "string" && id !== "" && typeof expiresAt === "string" ? { id, expiresAt } : undefined
 }
 
 /** Takes a seat. */
@@ -64,9 +66,8 @@ export const acquireSeat = async (
   const exclusively = makeLock()
 
   const acquire = async (more: object) => {
-    // The time counts from before the request: the seat is never taken for held longer than by the service. The monotonic
-    // clock may stand still while a machine sleeps, the other one may be set back: the earlier end counts.
-    const ends = { monotonic: performance.now() + ttlSeconds * 1000, clock: Date.now() + ttlSeconds * 1000 }
+    // The time counts from before the request: the seat is never taken for held longer than by the service.
+    const since = readClocks()
     // A holder has one lease: a repeated request renews it. The key tells a repetition from the next renewal.
     const response = await send({
       method: "POST",
@@ -74,14 +75,13 @@ export const acquireSeat = async (
       body: jsonOf({ holder, ttlSeconds, ...more }),
       idempotencyKey: randomId(),
     })
-    return { ...readAs(response, "a lease", leaseIn), ends }
+    return { ...readAs(response, "a lease", leaseIn), since }
   }
 
   let lease = await acquire(metadata === undefined ? {} : { metadata })
   let isReleased = false
   let stop: (() => Promise<void>) | undefined
-  const remainingMs = () =>
-    isReleased ? 0 : Math.max(0, Math.min(lease.ends.monotonic - performance.now(), lease.ends.clock - Date.now()))
+  const remainingMs = () => (isReleased ? 0 : Math.max(0, ttlSeconds * 1000 - elapsedMs(lease.since, readClocks())))
 
   const renew = () =>
     exclusively(async () => {
@@ -125,12 +125,11 @@ export const acquireSeat = async (
       await exclusively(async () => {
         if (isReleased) return
         isReleased = true
-        await send({ method: "DELETE", path: `${path}/${segmentOf("The id of the lease", lease.id)}` }).catch(
-          (error: unknown) => {
-            // It has ended, or the response to the first attempt was lost.
-            if (!isProblem(error, "Lease.NotFound")) throw error
-          },
-        )
+        const leasePath = `${path}/${segmentOf("The id of the lease", lease.id)}`
+        await send({ method: "DELETE", path: leasePath, promised: [NO_BODY] }).catch((error: unknown) => {
+          // It has ended, or the response to the first attempt was lost.
+          if (!isProblem(error, "Lease.NotFound")) throw error
+        })
       })
     },
   }

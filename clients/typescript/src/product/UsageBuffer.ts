@@ -4,7 +4,9 @@ import { amountOf } from "./Decimal.ts"
 import type { Amount } from "./Decimal.ts"
 import type { Journal } from "./Journal.ts"
 import { labelOf } from "../RequestRules.ts"
-import { every, makeLock, own, randomId, readAs, timeText } from "./Wire.ts"
+import { count, isOfAnEvent, verdictsIn } from "./UsageResults.ts"
+import type { Counts } from "./UsageResults.ts"
+import { every, makeLock, randomId, readAs, timeText } from "./Wire.ts"
 import type { Send } from "./Wire.ts"
 
 /** How many events may wait, if the caller does not say. */
@@ -12,9 +14,6 @@ export const DEFAULT_CAPACITY = 10_000
 const MAX_BATCH = 1_000
 /** The service takes bodies of up to 1 MiB. */
 const MAX_BATCH_BYTES = 900_000
-
-/** Rejections of a whole batch for what one of its events is. The batch is divided until that one stands alone. */
-const OF_AN_EVENT: ReadonlyArray<number> = [400, 413, 422]
 
 /** The buffer holds as many events as it may. The report was not taken. */
 export class BufferFull extends Error {
@@ -114,34 +113,6 @@ const batchOf = (lines: ReadonlyArray<string>): ReadonlyArray<string> => {
 
 const eventOf = (line: string): UsageEvent => JSON.parse(line)
 
-/** The results in a response, in the order of the events. A response without results says nothing about any event. */
-const verdictsIn = (text: string): ReadonlyArray<unknown> => {
-  const results = own(JSON.parse(text), "results")
-  return Array.isArray(results) ? results : []
-}
-
-const textIn = (verdict: unknown, name: string): string => {
-  const value = own(verdict, name)
-  return typeof value === "string" ? value : ""
-}
-
-interface Counts {
-  accepted: number
-  duplicates: number
-  readonly rejected: Array<RejectedEvent>
-}
-
-/** Counts a result. Returns whether its event has one: later versions may postpone an event. */
-const count = (counts: Counts, verdict: unknown, event: UsageEvent): boolean => {
-  const status = textIn(verdict, "status")
-  if (status === "accepted") counts.accepted++
-  else if (status === "duplicate") counts.duplicates++
-  else if (status === "rejected") {
-    counts.rejected.push({ event, code: textIn(verdict, "code"), message: textIn(verdict, "message") })
-  } else return false
-  return true
-}
-
 /** Makes a buffer on a journal. */
 export const makeBuffer = (send: Send, journal: Journal, capacity: number): UsageBuffer => {
   const withJournal = makeLock()
@@ -189,11 +160,11 @@ export const makeBuffer = (send: Send, journal: Journal, capacity: number): Usag
       // The service counts each event once, by its source and id.
       isIdempotent: true,
     }).catch((error: unknown) => {
-      if (error instanceof ProblemError && OF_AN_EVENT.includes(error.status)) return error
+      if (isOfAnEvent(error)) return error
       throw error
     })
     if (!(sent instanceof ProblemError)) {
-      const left = await settle(skip, events, readAs(sent, "a list of results", verdictsIn), counts)
+      const left = await settle(skip, events, readAs(sent, "a list of results", verdictsIn(events.length)), counts)
       if (left > 0) throw new ConnectionError(`The response has no result for ${left} events`)
     } else if (lines.length === 1) {
       await settle(skip, events, [{ status: "rejected", code: sent.code, message: sent.detail }], counts)
