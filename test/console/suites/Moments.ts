@@ -146,9 +146,8 @@ export const suite: Suite = (it) => {
       Effect.gen(function* () {
         const { browser, call, core, furnished, sql } = yield* World
         const path = "/instances/acme-media-production"
-        yield* sql("UPDATE instances SET metadata = $1::jsonb WHERE slug = 'acme-media-production'", [
-          '{"region": "eu", "number": 123456789012345678, "text": "123456789012345678", "nothing": null}',
-        ])
+        const stored = '{"region": "eu", "number": 123456789012345678, "text": "123456789012345678", "nothing": null}'
+        yield* sql(`UPDATE instances SET metadata = '${stored}' WHERE slug = 'acme-media-production'`, [])
         const { page } = yield* browser.newTab(WIDE)
         const dialog = page.getByRole("dialog")
         yield* Effect.promise(async () => {
