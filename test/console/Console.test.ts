@@ -6,6 +6,7 @@ import * as Catalogue from "./suites/Catalogue.ts"
 import * as Delivery from "./suites/Delivery.ts"
 import * as Limits from "./suites/Limits.ts"
 import * as Matrix from "./suites/Matrix.ts"
+import * as Moments from "./suites/Moments.ts"
 import * as Operator from "./suites/Operator.ts"
 import * as Questions from "./suites/Questions.ts"
 import * as Screens from "./suites/Screens.ts"
@@ -28,6 +29,7 @@ if (whyNoBrowser === undefined) {
     Writing.suite(it)
     Forms.suite(it)
     Edits.suite(it)
+    Moments.suite(it)
     Catalogue.suite(it)
     Delivery.suite(it)
   })

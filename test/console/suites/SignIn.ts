@@ -109,6 +109,52 @@ export const suite: Suite = (it) => {
     }),
   )
 
+  it.effect("says what the provider said when a sign-in is cancelled there, and tries again for the same page", () =>
+    Effect.gen(function* () {
+      const { browser, core } = yield* World
+      const { errors, page } = yield* browser.newTab()
+      yield* Effect.promise(async () => {
+        await page.goto(`${core}/console/customers?q=globex`)
+        await page.getByRole("button", { name: "Continue with your organization's account" }).click()
+        await page.getByRole("link", { name: /cancel/i }).click()
+        await page.getByText("The sign-in failed").waitFor()
+        await page.getByText("access_denied", { exact: true }).waitFor()
+        await page.getByText("The provider says: End-User aborted interaction").waitFor()
+        assert.strictEqual(await page.getByText("The page failed").count(), 0)
+        assert.deepStrictEqual(await violationsIn(page), [])
+        assert.notMatch(await traces(page), /state=|verifier/)
+        await throughProvider(page, "anna")
+        await heading(page, "Customers").waitFor()
+        assert.strictEqual(new URL(page.url()).search, "?q=globex")
+        assert.deepStrictEqual(
+          errors.filter((error) => /TypeError|Uncaught/.test(error)),
+          [],
+        )
+      })
+    }),
+  )
+
+  it.effect("does not show an error that nobody asked for, and shows markup of a provider as text", () =>
+    Effect.gen(function* () {
+      const { browser, core } = yield* World
+      const { page } = yield* browser.newTab()
+      const answer = (state: string) =>
+        `${core}/console/signed-in?error=server_error&error_description=${encodeURIComponent("<b>Call 555</b>")}&state=${state}`
+      yield* Effect.promise(async () => {
+        await page.goto(answer("invented"))
+        await page.getByText("This tab did not start a sign-in.").waitFor()
+        assert.notInclude(await page.content(), "555")
+        await page.route("**/auth?*", (route) => {
+          const state = new URL(route.request().url()).searchParams.get("state") ?? ""
+          return route.fulfill({ status: 302, headers: { location: answer(state) } })
+        })
+        await page.getByRole("button", { name: "Continue with your organization's account" }).click()
+        await page.getByText("The provider says: <b>Call 555</b>").waitFor()
+        await page.getByText("server_error", { exact: true }).waitFor()
+      })
+    }),
+  )
+
   it.effect("asks again over the page when the token is refused, and what was typed stays", () =>
     Effect.gen(function* () {
       const { browser, core, tokenWith } = yield* World
