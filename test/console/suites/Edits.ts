@@ -13,7 +13,11 @@ const END = "2027-06-30T23:59:59.999Z"
 
 const dialogOf = (page: Page) => page.getByRole("dialog")
 const press = (page: Page, name: string) => dialogOf(page).getByRole("button", { name, exact: true }).click()
-const edit = (page: Page, name = "Edit") => page.getByRole("main").getByRole("button", { name, exact: true }).click()
+/** Opens a form, and waits until it has the focus: a key before that would be for the page. */
+const edit = async (page: Page, name = "Edit") => {
+  await page.getByRole("main").getByRole("button", { name, exact: true }).click()
+  await page.locator("[role=dialog]:focus, [role=dialog] :focus").first().waitFor()
+}
 const closed = (page: Page) => dialogOf(page).waitFor({ state: "detached" })
 
 /** The changes of records that a page sends from now on. Checks, which show the usage, are none. */
@@ -242,7 +246,7 @@ export const suite: Suite = (it) => {
             await ends.focus()
             for (let part = 0; part < 8; part += 1) {
               await page.keyboard.press("Backspace")
-              await page.keyboard.press("Tab")
+              await page.keyboard.press("ArrowRight")
             }
             await press(page, "Save")
             await closed(page)
@@ -311,6 +315,60 @@ export const suite: Suite = (it) => {
         assert.deepStrictEqual([kept.endLicenseDate, kept.graceDays], ["2041-01-01T00:00:00.000Z", 50])
       }),
     90_000,
+  )
+
+  it.effect(
+    "metadata of an instance changes key by key, and asks about a change of the same key",
+    () =>
+      Effect.gen(function* () {
+        const { browser, call, core, furnished } = yield* World
+        const field = { label: "Tier", resourceType: "INSTANCE", jsonSchema: { type: "string" } }
+        const { id } = (yield* call("POST", "/metadata-fields", { key: "tier", ...field })).body
+        const path = "/instances/acme-media-production"
+        yield* call("PATCH", path, { metadata: { region: "eu", tier: "  gold  " } })
+        const { page } = yield* browser.newTab(WIDE)
+        const tier = dialogOf(page).getByRole("textbox", { name: "Tier", exact: true })
+        const chooseRegion = async (region: string) => {
+          await dialogOf(page)
+            .getByRole("button", { name: /Region$/ })
+            .click()
+          await page.getByRole("option", { name: region, exact: true }).click()
+        }
+        const openForm = () => page.getByRole("button", { name: "Edit metadata" }).click()
+        yield* Effect.promise(async () => {
+          await signIn(page, core, furnished.token)
+          await open(page, core, "/instances/acme-media-production?tab=metadata")
+          const writes = writesOf(page)
+          await openForm()
+          await press(page, "Save")
+          await closed(page)
+          assert.deepStrictEqual(writes, [], "an untouched form sends nothing")
+          await openForm()
+          await chooseRegion("us")
+        })
+        yield* call("PATCH", path, { metadata: { region: "eu", tier: "silver" } })
+        yield* Effect.promise(async () => {
+          await press(page, "Save")
+          await closed(page)
+        })
+        assert.deepStrictEqual((yield* call("GET", path)).body.metadata, { region: "us", tier: "silver" })
+        yield* Effect.promise(async () => {
+          await openForm()
+          await tier.fill("bronze")
+        })
+        yield* call("PATCH", path, { metadata: { region: "eu", tier: "platinum" } })
+        yield* Effect.promise(async () => {
+          await press(page, "Save")
+          await errorIn(dialogOf(page), "Stored now: platinum").waitFor()
+          await press(page, "Keep what I typed")
+          await press(page, "Save")
+          await closed(page)
+        })
+        assert.deepStrictEqual((yield* call("GET", path)).body.metadata, { region: "eu", tier: "bronze" })
+        yield* call("PATCH", path, { metadata: {} })
+        yield* call("POST", `/metadata-fields/${id}/archive`)
+      }),
+    60_000,
   )
 
   for (const form of forms) {

@@ -139,40 +139,4 @@ export const suite: Suite = (it) => {
       }),
     60_000,
   )
-
-  it.effect(
-    "metadata of an instance changes key by key, and keeps digits and texts of the others",
-    () =>
-      Effect.gen(function* () {
-        const { browser, call, core, furnished, sql } = yield* World
-        const path = "/instances/acme-media-production"
-        const stored = '{"region": "eu", "number": 123456789012345678, "text": "123456789012345678", "nothing": null}'
-        yield* sql(`UPDATE instances SET metadata = '${stored}' WHERE slug = 'acme-media-production'`, [])
-        const { page } = yield* browser.newTab(WIDE)
-        const dialog = page.getByRole("dialog")
-        yield* Effect.promise(async () => {
-          await signIn(page, core, furnished.token)
-          await open(page, core, "/instances/acme-media-production?tab=metadata")
-          const sent: Array<string> = []
-          page.on("request", (request) => {
-            if (request.method() === "PATCH") sent.push(String(request.postData()))
-          })
-          await page.getByRole("button", { name: "Edit metadata" }).click()
-          await press(page, "Save")
-          await dialog.waitFor({ state: "detached" })
-          assert.deepStrictEqual(sent, [], "an untouched form sends nothing")
-          await page.getByRole("button", { name: "Edit metadata" }).click()
-          await dialog.getByRole("button", { name: /Region$/ }).click()
-          await page.getByRole("option", { name: "us", exact: true }).click()
-          await press(page, "Save")
-          await dialog.waitFor({ state: "detached" })
-          assert.include(sent[0], '"number":123456789012345678')
-          assert.include(sent[0], '"text":"123456789012345678"')
-          assert.include(sent[0], '"nothing":null')
-          assert.include(sent[0], '"region":"us"')
-        })
-        yield* call("PATCH", path, { metadata: {} })
-      }),
-    60_000,
-  )
 }

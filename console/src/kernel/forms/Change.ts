@@ -5,15 +5,14 @@
 
 type Json = Readonly<Record<string, unknown>>
 
+/** Whether a part of a value is an object with properties, and not a list or the digits of an exact number. */
+const isObject = (part: unknown): part is object =>
+  typeof part === "object" && part !== null && !Array.isArray(part) && !Object.hasOwn(part, "rawJSON")
+
 /** The JSON of a value with the properties of objects in order, for comparisons. */
 const textOf = (value: unknown): string | undefined =>
   JSON.stringify(value, (_name, part: unknown) =>
-    typeof part === "object" &&
-    part !== null &&
-    !Array.isArray(part) &&
-    Object.getPrototypeOf(part) === Object.prototype
-      ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : part,
+    isObject(part) ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1))) : part,
   )
 
 /** Whether a request has the same JSON for both. */
