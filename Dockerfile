@@ -15,6 +15,8 @@ COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts
 COPY bin ./bin
 COPY src ./src
+# The command line and the clients decide by the same rules.
+COPY clients ./clients
 COPY migrations ./migrations
 COPY console ./console
 RUN node bin/bundle.mjs

@@ -17,7 +17,7 @@ const filesIn = (folder) =>
 /** Returns the URL of the command's code in the installation at `root`. */
 export const entryIn = (root) => {
   const bundle = join(root, "dist/server/cli.mjs")
-  const sources = ["src", "migrations"].flatMap((folder) => filesIn(join(root, folder)))
+  const sources = ["src", "migrations", "clients/typescript/src"].flatMap((folder) => filesIn(join(root, folder)))
   const bundledAt = modifiedAt(bundle)
   const isCurrent = [join(root, "package-lock.json"), ...sources].every((file) => modifiedAt(file) <= bundledAt)
   return pathToFileURL(bundledAt > 0 && isCurrent ? bundle : join(root, "src/cli.ts")).href

@@ -3,6 +3,7 @@
  * that changes something: changes come first, and 0 means that all of them were made.
  */
 import { Cause, Effect, Exit, Runtime, Schema } from "effect"
+import { CliError } from "effect/cli"
 import { fstatSync, writeSync } from "node:fs"
 import { constants } from "node:os"
 import { errorCode, reason } from "../infra/embedded/Errors.ts"
@@ -72,7 +73,10 @@ export const watch = (words: ReadonlyArray<string>) => {
     }
     let code = 0
     Runtime.defaultTeardown(exit, (given) => (code = given))
-    const isLost = Exit.isFailure(exit) && Cause.squash(exit.cause) instanceof OutputLost
+    const error = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
+    // Help that was not asked for: a subcommand is missing, so nothing was done. Effect takes it as done.
+    if (error instanceof CliError.ShowHelp) return 1
+    const isLost = error instanceof OutputLost
     if (state.lost === undefined || isOneOf(WITH_PROGRESS, words) || (code !== 0 && !isLost)) return code
     if (errorCode(state.lost) === "EPIPE") return CLOSED_PIPE
     console.error(`Standard output cannot be written: ${reason(state.lost)}.`)

@@ -1,5 +1,5 @@
 /** `keyshelf organization`: moves an organization to another installation (docs/moving-organizations.md). */
-import { Console, Effect, Layer, Option, Stream } from "effect"
+import { Console, Effect, Layer } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { createReadStream, createWriteStream } from "node:fs"
@@ -9,8 +9,6 @@ import { finished } from "node:stream/promises"
 import { createGunzip, createGzip } from "node:zlib"
 import * as InstallationKeys from "../app/InstallationKeys.ts"
 import { MoveRefused } from "../domains/maintenance/moving/Errors.ts"
-import { isRow, parseLine } from "../domains/maintenance/moving/MoveRules.ts"
-import type { End, Header } from "../domains/maintenance/moving/MoveRules.ts"
 import { OrganizationMove } from "../domains/maintenance/moving/OrganizationMove.ts"
 import type { Counts } from "../domains/maintenance/moving/OrganizationMove.ts"
 import { SecretKeysRepo } from "../domains/maintenance/SecretKeysRepo.ts"
@@ -148,39 +146,17 @@ const importCommand = Command.make(
   Command.withShortDescription("Import an organization from a file"),
 )
 
-/** The first and the last line of a file. */
-const readFrame = Effect.fnUntraced(function* (file: string) {
-  const frame: { header?: Header; end?: End } = {}
-  yield* readLines(file).pipe(
-    Stream.filter((line) => !line.startsWith("[")),
-    Stream.runForEach((text) =>
-      Effect.sync(() => {
-        const line = Option.getOrUndefined(parseLine(text))
-        if (line === undefined || isRow(line)) return
-        if ("format" in line) frame.header = line
-        else if ("digests" in line) frame.end = line
-      }),
-    ),
-  )
-  const { end, header } = frame
-  if (header === undefined || end === undefined) return yield* failed(`${file} is no complete file of an organization.`)
-  return { header, end }
-})
-
 const compareCommand = Command.make(
   "compare",
   { file: fileFlag },
   Effect.fn(function* ({ file }) {
     yield* readMigrations
     const { compare } = yield* OrganizationMove
-    const { end, header } = yield* explained(readFrame(file))
-    const changed = yield* explained(compare(header, end))
+    const { changed, organization } = yield* explained(compare(readLines(file)))
     if (changed.length > 0) {
-      return yield* failed(
-        `The organization "${header.organization.slug}" differs from ${file}: ${changed.join(", ")}.`,
-      )
+      return yield* failed(`The organization "${organization.slug}" differs from ${file}: ${changed.join(", ")}.`)
     }
-    yield* Console.log(`The organization "${header.organization.slug}" is as in ${file}.`)
+    yield* Console.log(`The organization "${organization.slug}" is as in ${file}.`)
   }),
 ).pipe(
   Command.withDescription(

@@ -1,9 +1,10 @@
 /** The webhook step of the story: a receiver in this process gets an event of the service and checks its signature. */
 import { Context, Deferred, Duration, Effect, Option, Predicate, Schema } from "effect"
-import { createHmac, timingSafeEqual } from "node:crypto"
+import { createHmac } from "node:crypto"
 import { createServer } from "node:http"
 import type { IncomingMessage } from "node:http"
 import { text } from "node:stream/consumers"
+import { isSameSecret } from "../kernel/values/SecretComparison.ts"
 import { DemoFailed, Stage } from "./Demo.ts"
 import type { Calls } from "./Demo.ts"
 
@@ -26,10 +27,7 @@ const isGenuine = ({ body, headers }: Delivery, secret: string): boolean => {
   const expected = createHmac("sha256", key).update(signed).digest()
   return String(headers["webhook-signature"])
     .split(" ")
-    .some((part) => {
-      const received = Buffer.from(part.replace(/^v1,/, ""), "base64")
-      return received.length === expected.length && timingSafeEqual(received, expected)
-    })
+    .some((part) => isSameSecret(Buffer.from(part.replace(/^v1,/, ""), "base64"), expected))
 }
 
 /** A receiver on this machine, which responds 204 to everything. Ends with the scope. */

@@ -2,11 +2,12 @@
  * Cursors signed with an HMAC over position and listing, so that they cannot be altered or used for another listing.
  */
 import { Effect, Layer, Predicate } from "effect"
-import { createHmac, timingSafeEqual } from "node:crypto"
+import { createHmac } from "node:crypto"
 import { Cursors, DEFAULT_LIMIT } from "../kernel/contract/Page.ts"
 import type { Listing, Position } from "../kernel/contract/Page.ts"
 import { InvalidCursor } from "../kernel/contract/Problem.ts"
 import { Secrets } from "../kernel/ports/KeyRing.ts"
+import { isSameSecret } from "../kernel/values/SecretComparison.ts"
 
 const SEAL_BYTES = 16
 
@@ -45,7 +46,7 @@ export const layer = Layer.effect(
         if (bytes.length <= SEAL_BYTES || bytes.toString("base64url") !== cursor) return Effect.fail(invalidCursor())
         const body = bytes.subarray(SEAL_BYTES).toString()
         const signature = bytes.subarray(0, SEAL_BYTES)
-        const isAuthentic = keys.some((key) => timingSafeEqual(signatureOf(key.bytes, listing, body), signature))
+        const isAuthentic = keys.some((key) => isSameSecret(signatureOf(key.bytes, listing, body), signature))
         if (!isAuthentic) return Effect.fail(invalidCursor())
         const position: unknown = JSON.parse(body)
         return isPosition(position) ? Effect.succeed(position) : Effect.fail(invalidCursor())

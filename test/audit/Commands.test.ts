@@ -110,7 +110,7 @@ describe("keyshelf audit", { timeout: 120_000 }, () => {
       for (const [line, expected] of [
         ["keyshelf audit verify --organization nobody", 'no organization with the slug "nobody"'],
         ["keyshelf audit verify --key nonsense", '"nonsense" is no verifier key'],
-        ["keyshelf audit verify --checkpoint /nowhere", "/nowhere cannot be read"],
+        ["keyshelf audit verify --checkpoint /nowhere", "cannot be read from /nowhere"],
         [`keyshelf audit verify --export ${saved}`, "verified with --key"],
         ["keyshelf audit export", "organization"],
       ] as const) {

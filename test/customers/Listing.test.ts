@@ -32,7 +32,7 @@ const hostile: ReadonlyArray<readonly [name: string, slug: string]> = [
   ["%00%2F${jndi:ldap://x}", "00-2f-jndi-ldap-x"],
   ["line\nbreak\ttab", "line-break-tab"],
   ["  spaces  ", "spaces"],
-  ["null", "null"],
+  ["null", "customer-null"],
   ["__proto__", "proto"],
   ["-", "customer"],
   ["Z\u0351\u036B\u0343algo", "zalgo"],

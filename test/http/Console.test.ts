@@ -250,7 +250,7 @@ layer(service, { excludeTestServices: true })("the console", (it) => {
           yield* send(origin, `POST ${path}`, 405, "Content-Length: 0")
           yield* send(origin, `GET ${path}`, 400, "Host: b")
           yield* send(origin, `HEAD ${path}`, 200)
-          yield* send(origin, `GET ${path}`, 431, `X-A: ${"a".repeat(20_000)}`)
+          yield* send(origin, `GET ${path}`, 431, `X-A: ${"a".repeat(30_000)}`)
           yield* send(origin, `POST ${path}`, 417, "Expect: 200-ok", "Content-Length: 0")
         }
         yield* send(origin, "GET /console", 304, "If-None-Match: *")

@@ -1,7 +1,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, Option, Redacted } from "effect"
-import { socketsTo } from "../../src/infra/database/Keepalive.ts"
+import { socketsTo } from "../../src/infra/database/sockets/Keepalive.ts"
 import { keepUp } from "../../src/infra/database/Upkeep.ts"
 import { databaseProxy } from "../support/cable.ts"
 import { TestDatabase, testSql } from "../support/TestDatabase.ts"

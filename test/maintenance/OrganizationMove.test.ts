@@ -3,7 +3,9 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { MoveRepo } from "../../src/domains/maintenance/moving/MoveRepo.ts"
+import { makeSeal, sealingKey } from "../../src/domains/maintenance/moving/ArchiveSeal.ts"
 import { hasCitus } from "../../src/kernel/database/Statements.ts"
+import { Secrets } from "../../src/kernel/ports/KeyRing.ts"
 import { shell } from "../cli/shell.ts"
 import { allowInventedEvents } from "../support/eventSchemas.ts"
 import { TestService } from "../support/TestService.ts"
@@ -92,9 +94,30 @@ layer(TestService.layer, { excludeTestServices: true })("keyshelf organization",
         const { organizationId, slug, token } = yield* crowdedOrganization
         yield* source.core("GET", "/events/checkpoint", { token })
         assert.strictEqual((yield* atSource(`export --organization ${slug} --file ${file} --watch 1s`)).code, 0)
+        const secrets = yield* Secrets
         const lines = linesIn(file)
         const header = JSON.parse(lines[0] ?? "")
         const changed = (more: object) => [JSON.stringify({ ...header, ...more }), ...lines.slice(1)]
+        const end = JSON.parse(lines.at(-1) ?? "")
+        /** The lines with the seal that the source would have given them. */
+        const sealed = (given: ReadonlyArray<string>) => {
+          const seal = makeSeal(sealingKey(secrets))
+          for (const line of given.slice(0, -1)) seal.add(line)
+          return [...given.slice(0, -1), JSON.stringify({ ...end, seal: seal.textWith(end.digests) })]
+        }
+        const withUser = () => {
+          const from = lines.findIndex((line) => line.startsWith('{"table":"users"'))
+          const { columns } = JSON.parse(lines[from] ?? "")
+          const values: Record<string, string> = {
+            id: "01890000-0000-7000-8000-000000000001",
+            name: "Mallory",
+            created_at: "2026-01-01 00:00:00+00",
+            updated_at: "2026-01-01 00:00:00+00",
+          }
+          const by = '{"id": "01890000-0000-7000-8000-000000000001", "name": "Mallory"}'
+          const row = columns.map((name: string) => values[name] ?? (name.endsWith("_by") ? by : null))
+          return [...lines.slice(0, from + 1), JSON.stringify(row), ...lines.slice(from + 1)]
+        }
         const without = (table: string) => {
           const from = lines.findIndex((line) => line.startsWith(`{"table":"${table}"`))
           return [...lines.slice(0, from + 1), ...lines.slice(from + 2)]
@@ -105,7 +128,7 @@ layer(TestService.layer, { excludeTestServices: true })("keyshelf organization",
           [lines.slice(1), "Line 1 does not belong"],
           [[...lines.slice(0, 9), "{}", ...lines.slice(9)], "Line 10 does not belong"],
           [without("usage_hours"), "The imported rows differ from those of the source: usage_hours"],
-          [changed({ version: 2 }), "version 2 of the format"],
+          [changed({ version: 3 }), "version 3 of the format"],
           [changed({ migrations: [...header.migrations, "9999_later"] }), "9999_later is missing here"],
           [changed({ keys: [{ id: "other", check: null }] }), 'needs the secret key "other"'],
           [
@@ -115,6 +138,15 @@ layer(TestService.layer, { excludeTestServices: true })("keyshelf organization",
           [changed({ connectors: ["service.crm.unknown"] }), "service.crm.unknown"],
           [changed({ usageDroppedUntil: "2100-01-01 00:00:00+00" }), "stores events of usage before 2100-01-01"],
           [changed({ organization: { id: header.keys[0].id, slug: "x" } }), "belongs to another organization"],
+          [changed({ keys: [] }), "The file was changed after its export"],
+          [changed({ exportedAt: "2020-01-01T00:00:00.000Z" }), "The file was changed after its export"],
+          [withUser(), "The file was changed after its export"],
+          [changed({ sealedWith: "other" }), 'needs the secret key "other"'],
+          [
+            [...lines.slice(0, -1), JSON.stringify({ ...end, seal: "0".repeat(64) })],
+            "The file was changed after its export",
+          ],
+          [[...lines.slice(0, -1), JSON.stringify({ digests: end.digests })], "does not belong"],
         ] as const) {
           assert.include(yield* there.refusal(contents), expected)
         }
@@ -122,9 +154,11 @@ layer(TestService.layer, { excludeTestServices: true })("keyshelf organization",
         assert.include(yield* there.refusal(lines), "is about to drop a month of usage")
         yield* there.sql`DELETE FROM usage_drops`
         const bad = `${file}.bad`
-        write(bad, changed({ version: 2 }))
+        write(bad, changed({ version: 3 }))
         const old = yield* atDestination(`import --file ${bad}`)
-        assert.deepStrictEqual([old.code, old.stderr.includes("version 2 of the format")], [1, true])
+        assert.deepStrictEqual([old.code, old.stderr.includes("version 3 of the format")], [1, true])
+        write(bad, changed({ keys: [] }))
+        assert.include((yield* atSource(`compare --file ${bad}`)).stderr, "The file was changed after its export")
         writeFileSync(bad, readFileSync(file).subarray(0, 50_000))
         assert.include((yield* atDestination(`import --file ${bad}`)).stderr, "was cut off")
         assert.include((yield* atDestination(`import --file ${file}.none`)).stderr, "cannot be read")
@@ -143,7 +177,7 @@ layer(TestService.layer, { excludeTestServices: true })("keyshelf organization",
         // After all that, the file can be imported. An installation without older usage takes over from when on there is any.
         // Its months are its own: those of the source are not made there. On Citus usage has no partitions.
         if (!(yield* hasCitus(there.sql))) yield* there.sql`DROP TABLE usage_events_first`
-        write(bad, changed({ usageDroppedUntil: "2001-01-01 00:00:00+00" }))
+        write(bad, sealed(changed({ usageDroppedUntil: "2001-01-01 00:00:00+00" })))
         assert.strictEqual((yield* atDestination(`import --file ${bad}`)).code, 0)
         const [{ at } = {}] = yield* there.sql<{ at: Date }>`SELECT dropped_until AS at FROM usage_retention`
         assert.deepStrictEqual(at, new Date("2001-01-01T00:00:00Z"))

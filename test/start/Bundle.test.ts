@@ -42,6 +42,11 @@ describe("the bundle", { concurrent: true, timeout: 60_000 }, () => {
       entry: "src/cli.ts",
     },
     {
+      title: "does not run if a source that the clients share is newer",
+      files: { [BUNDLE]: 2, "clients/typescript/src/Responses.ts": 3 },
+      entry: "src/cli.ts",
+    },
+    {
       title: "does not run if the lock file is newer",
       files: { [BUNDLE]: 2, "package-lock.json": 3 },
       entry: "src/cli.ts",
@@ -57,13 +62,22 @@ describe("the bundle", { concurrent: true, timeout: 60_000 }, () => {
   it.live("runs without sources and packages, and generates the same documents", () =>
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
-      for (const path of ["bin", "src", "migrations", "openapi", "docs/errors.md", "package.json"]) {
+      for (const path of [
+        "bin",
+        "src",
+        "clients/typescript/src",
+        "migrations",
+        "openapi",
+        "docs/errors.md",
+        "package.json",
+      ]) {
         cpSync(join(root, path), join(directory, path), { recursive: true })
       }
       symlinkSync(join(root, "node_modules"), join(directory, "node_modules"))
       const made = node(directory, "bin/bundle.mjs")
       assert.strictEqual(made.status, 0, made.output)
-      for (const path of ["src", "migrations", "node_modules"]) rmSync(join(directory, path), { recursive: true })
+      for (const path of ["src", "clients", "migrations", "node_modules"])
+        rmSync(join(directory, path), { recursive: true })
       const checked = node(directory, "bin/keyshelf.mjs", "openapi", "--check")
       assert.strictEqual(checked.status, 0, checked.output)
     }),

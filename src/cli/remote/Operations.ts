@@ -1,6 +1,7 @@
 /** The operations of the service, as its committed OpenAPI documents describe them. */
 import { Predicate, Schema } from "effect"
 import { readFileSync } from "node:fs"
+import { NO_BODY } from "../../../clients/typescript/src/Responses.ts"
 import { packageFile } from "../../infra/PackageFiles.ts"
 import { CANNOT_BE_CHANGED } from "../../kernel/contract/Rewritable.ts"
 
@@ -57,6 +58,10 @@ const Document = Schema.fromJsonString(
               content: Schema.Record(Schema.String, Schema.Struct({ schema: ValueSchema })),
             }),
           ),
+          responses: Schema.Record(
+            Schema.String,
+            Schema.Struct({ content: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)) }),
+          ),
         }),
       ),
     ),
@@ -89,6 +94,8 @@ export interface Operation {
   readonly bodyInputs: ReadonlyArray<Input>
   readonly takesBody: boolean
   readonly takesIdempotencyKey: boolean
+  /** What a success has: media types, or `NO_BODY`. */
+  readonly promised: ReadonlyArray<string>
 }
 
 type Schemas = Readonly<Record<string, ValueSchema>>
@@ -132,6 +139,11 @@ const bodyOf = (content: Readonly<Record<string, { readonly schema: ValueSchema 
   })
 }
 
+const promisedBy = (responses: Readonly<Record<string, { readonly content?: object }>>): ReadonlyArray<string> =>
+  Object.entries(responses)
+    .filter(([status]) => status.startsWith("2"))
+    .flatMap(([, { content = {} }]) => (Object.keys(content).length === 0 ? [NO_BODY] : Object.keys(content)))
+
 /** The methods of operations, by their names in the documents. */
 export const METHODS = { get: "GET", post: "POST", put: "PUT", patch: "PATCH", delete: "DELETE" } as const
 
@@ -140,7 +152,7 @@ export const isMethod = (name: string): name is keyof typeof METHODS => Object.h
 const operationsOf = (document: typeof Document.Type): ReadonlyArray<Operation> => {
   const { schemas } = document.components
   return Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).flatMap(([method, { operationId, parameters = [], requestBody, summary }]) => {
+    Object.entries(methods).flatMap(([method, { operationId, parameters = [], requestBody, responses, summary }]) => {
       if (!isMethod(method)) return []
       const inputsIn = (place: string) =>
         parameters
@@ -162,6 +174,7 @@ const operationsOf = (document: typeof Document.Type): ReadonlyArray<Operation> 
           bodyInputs: requestBody === undefined ? [] : bodyOf(requestBody.content, schemas),
           takesBody: requestBody !== undefined,
           takesIdempotencyKey: parameters.some(({ name }) => name === "idempotency-key"),
+          promised: promisedBy(responses),
         },
       ]
     }),

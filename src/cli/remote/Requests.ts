@@ -61,6 +61,7 @@ const requestOf = Effect.fnUntraced(function* (operation: Operation, values: Val
     idempotencyKey: operation.takesIdempotencyKey
       ? Option.orElseSome(values.options.idempotencyKey ?? Option.none(), () => globalThis.crypto.randomUUID())
       : Option.none(),
+    promised: operation.promised,
   } satisfies Request
 })
 

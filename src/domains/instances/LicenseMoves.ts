@@ -42,7 +42,8 @@ export class LicenseMoves extends Context.Service<
             at: yield* now,
             by: source.actor,
           })
-          for (const after of moved) {
+          // The database returns them in the order of their places.
+          for (const after of moved.toSorted((one, other) => (one.id < other.id ? -1 : 1))) {
             yield* events.emitChange(source, "INSTANCE_UPDATED", before.get(after.id) ?? after, after)
           }
           return new Set(moved.map(({ id }) => id))

@@ -4,6 +4,7 @@ import { Context, Effect, Layer } from "effect"
 import type { ActorReference } from "../../kernel/contract/Caller.ts"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
+import { rowByKey } from "../../kernel/database/RowsByKey.ts"
 import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import { licenseIds } from "./ListSql.ts"
 import type { License, LicenseFamily, LicenseFilters } from "./Model.ts"
@@ -26,13 +27,19 @@ interface NewFamily {
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  const licenses = sql.literal(`SELECT license.id, family.id AS "familyId", family.slug AS "familySlug", license.slug,
+  const selected = sql.literal(`SELECT license.id, family.id AS "familyId", family.slug AS "familySlug", license.slug,
       license.name, license.version::text AS version, license.version_name AS "versionName", license.description,
       license.type, license.is_default AS "isDefault", license.lifecycle_state AS "lifecycleState", license.grace_days AS "graceDays",
       license.created_at AS "createdAt", license.updated_at AS "updatedAt", license.created_by AS "createdBy",
-      license.updated_by AS "updatedBy"
-    FROM licenses license
-    JOIN license_families family ON family.organization_id = license.organization_id AND family.id = license.family_id`)
+      license.updated_by AS "updatedBy"`)
+  // Looks up the family of each license. A join could begin with all families of the organization.
+  const licenses = (organizationId: string) => sql`
+    ${selected} FROM licenses license CROSS JOIN ${rowByKey(sql, "id, slug", {
+      table: "license_families",
+      within: sql`organization_id = ${organizationId}`,
+      column: "id",
+      key: "license.family_id",
+    })} AS family`
   const families = sql.literal(
     `SELECT id, slug, created_at AS "createdAt", created_by AS "createdBy" FROM license_families`,
   )
@@ -87,20 +94,20 @@ const make = Effect.gen(function* () {
     currentVersions: (organizationId: string, familyIds: ReadonlyArray<string>) =>
       records<License>()(sql`
         SELECT DISTINCT ON ("familyId") * FROM (
-          ${licenses}
+          ${licenses(organizationId)}
           WHERE license.organization_id = ${organizationId} AND license.family_id = ANY(${familyIds}::uuid[])
             AND license.lifecycle_state = 'PUBLISHED') published
         ORDER BY "familyId", "isDefault" DESC, version::integer DESC`),
 
     findVersion: (organizationId: string, familyId: string, version: number) =>
       record<License>()(sql`
-        ${licenses} WHERE license.organization_id = ${organizationId} AND license.family_id = ${familyId}
+        ${licenses(organizationId)} WHERE license.organization_id = ${organizationId} AND license.family_id = ${familyId}
           AND license.version = ${version}`),
 
     /** The versions of a family, highest first. */
     listVersions: (organizationId: string, familyId: string, count: number) =>
       records<License>()(sql`
-        ${licenses} WHERE license.organization_id = ${organizationId} AND license.family_id = ${familyId}
+        ${licenses(organizationId)} WHERE license.organization_id = ${organizationId} AND license.family_id = ${familyId}
         ORDER BY license.version DESC LIMIT ${count}`),
 
     /** Stores the row if its slug is free and returns whether it was. */
@@ -115,36 +122,43 @@ const make = Effect.gen(function* () {
         RETURNING id`),
 
     findBySlug: (organizationId: string, slug: string) =>
-      record<License>()(sql`${licenses} WHERE license.organization_id = ${organizationId} AND license.slug = ${slug}`),
+      record<License>()(
+        sql`${licenses(organizationId)} WHERE license.organization_id = ${organizationId} AND license.slug = ${slug}`,
+      ),
 
     findById: (organizationId: string, id: string) =>
-      record<License>()(sql`${licenses} WHERE license.organization_id = ${organizationId} AND license.id = ${id}`),
+      record<License>()(
+        sql`${licenses(organizationId)} WHERE license.organization_id = ${organizationId} AND license.id = ${id}`,
+      ),
 
     list: (organizationId: string, filters: LicenseFilters, after: Position | null, count: number) =>
       records<License>()(sql`
-        ${licenses} WHERE license.organization_id = ${organizationId}
+        ${licenses(organizationId)} WHERE license.organization_id = ${organizationId}
           AND license.id = ANY(ARRAY(${idsOf(organizationId, filters, idBefore(after), count)}))
         ORDER BY license.id DESC`),
 
     /** Locks the row: it cannot change, and no instance can start to use it, before the transaction ends. */
     lockBySlug: (organizationId: string, slug: string) =>
       record<License>()(sql`
-        ${licenses} WHERE license.organization_id = ${organizationId} AND license.slug = ${slug}
+        ${licenses(organizationId)} WHERE license.organization_id = ${organizationId} AND license.slug = ${slug}
         FOR UPDATE OF license`),
 
     /** Locks the row against changes until the transaction ends. The lock is shared. */
     lockBySlugShared: (organizationId: string, slug: string) =>
       record<License>()(sql`
-        ${licenses} WHERE license.organization_id = ${organizationId} AND license.slug = ${slug}
+        ${licenses(organizationId)} WHERE license.organization_id = ${organizationId} AND license.slug = ${slug}
         FOR SHARE OF license`),
 
+    /** As {@link lockBySlugShared}. In the background, so only the primary key has the order that is asked for. */
     lockByIdShared: (organizationId: string, id: string) =>
       record<License>()(sql`
-        ${licenses} WHERE license.organization_id = ${organizationId} AND license.id = ${id} FOR SHARE OF license`),
+        ${licenses(organizationId)}
+        WHERE license.organization_id = ${organizationId} AND license.id BETWEEN ${id} AND ${id}
+        ORDER BY license.id LIMIT 1 FOR SHARE OF license`),
 
     lockDefault: (organizationId: string, familyId: string) =>
       record<License>()(sql`
-        ${licenses}
+        ${licenses(organizationId)}
         WHERE license.organization_id = ${organizationId} AND license.family_id = ${familyId} AND license.is_default
         FOR UPDATE OF license`),
 

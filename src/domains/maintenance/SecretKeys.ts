@@ -5,10 +5,10 @@
 import { Context, Effect, Exit, Layer, Option } from "effect"
 import type { Redacted } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import { timingSafeEqual } from "node:crypto"
 import { sqlStateOf } from "../../kernel/database/Statements.ts"
 import { Secrets } from "../../kernel/ports/KeyRing.ts"
 import { SecretBox } from "../../kernel/ports/SecretBox.ts"
+import { isSameSecret } from "../../kernel/values/SecretComparison.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { TokenHasher } from "../access/tokens/TokenHasher.ts"
 import { isFitting } from "./SecretKeyRules.ts"
@@ -57,7 +57,7 @@ export class SecretKeys extends Context.Service<
           values.map(({ id, value }): [string, KeyCheck] => {
             const known = byId.get(id)
             if (known === undefined) return [id, "none"]
-            return [id, known.length === value.length && timingSafeEqual(known, value) ? "same" : "different"]
+            return [id, isSameSecret(known, value) ? "same" : "different"]
           }),
         )
       })

@@ -13,7 +13,7 @@ import { distribute } from "./Distribution.ts"
 import { migrate } from "./Migrations.ts"
 import { losesPreparedStatements, PREPARED_STATEMENTS_LOST } from "./PreparedStatements.ts"
 import * as ReadOnlyConnections from "./ReadOnlyConnections.ts"
-import { ServerSockets, serverSocketsOf } from "./ServerSockets.ts"
+import { ServerSockets, serverSocketsOf } from "./sockets/ServerSockets.ts"
 import { keepUp } from "./Upkeep.ts"
 
 /** The database cannot be used. The message says why and what to do. */

@@ -90,7 +90,11 @@ export const databaseParts = (sql: PgClient.PgClient, losesStatements: Effect.Ef
     return parts
   }).pipe(
     Effect.timeout(TIMEOUT),
+    // The statement itself is prepared, so it can be one that was lost.
     Effect.catchCause(() =>
-      Effect.succeed<Parts>({ database: { status: "down", reason: "no response within 2 seconds" } }),
+      Effect.map(losesStatements, (areLost): Parts => {
+        const reason = areLost ? PREPARED_STATEMENTS_LOST : "no response within 2 seconds"
+        return { database: { status: "down", reason } }
+      }),
     ),
   )

@@ -8,7 +8,7 @@ import { PgClient, PgConnection } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { Scope } from "effect"
 import type { Connection } from "effect/sql/SqlConnection"
-import { ServerSockets } from "./ServerSockets.ts"
+import { ServerSockets } from "./sockets/ServerSockets.ts"
 
 /** How often a new connection is tried while the database cannot write or a connection gets no response. */
 const INTERVAL = "1 second"

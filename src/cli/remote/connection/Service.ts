@@ -2,6 +2,14 @@
 import { Context, Effect, Layer, Option, Predicate, Redacted, Runtime, Schema } from "effect"
 import { FetchHttpClient, HttpBody, HttpClient, HttpClientRequest } from "effect/http"
 import type { HttpClientResponse } from "effect/http"
+import {
+  codeOf,
+  isForeign,
+  isJson,
+  isResult,
+  JSON_BODY,
+  NO_BODY,
+} from "../../../../clients/typescript/src/Responses.ts"
 import { retrying } from "../../../client/Retry.ts"
 import { prefixes } from "../../../domains/access/Model.ts"
 import { parseJson } from "../../../kernel/values/Decimal.ts"
@@ -18,6 +26,8 @@ export interface Request {
   /** None sends no body. */
   readonly body: Option.Option<Schema.Json>
   readonly idempotencyKey: Option.Option<string>
+  /** What a success has: media types, or `NO_BODY`. JSON or nothing by default. */
+  readonly promised?: ReadonlyArray<string>
 }
 
 const RETRIES = 3
@@ -45,9 +55,6 @@ export class RequestFailed extends Schema.TaggedError<RequestFailed>()("RequestF
 // `fetch` fails on other characters, with the value in its message, as if the service did not respond.
 const SENDABLE = /^[\t\x20-\x7e\x80-\xff]*$/
 
-// Signed texts are no JSON. They are printed as they are.
-const JWT = "application/jwt"
-
 const parse = (text: string): unknown => {
   try {
     return parseJson(text)
@@ -56,24 +63,38 @@ const parse = (text: string): unknown => {
   }
 }
 
-/** The lines that tell a person why a request failed, and what to do. */
+/** The lines that say to a person why the service rejected a request, and what to do. */
 const describe = (status: number, body: unknown): string => {
   const problem = Schema.decodeUnknownOption(Problem)(body)
-  if (Option.isNone(problem)) return `The service responds with status ${status}, and without a problem document.`
+  if (Option.isNone(problem)) return `The service rejects the request with status ${status}.`
   const { code, detail, errorId, errors } = problem.value
   // A single error is the detail already.
   const lines = errors.length > 1 ? errors.map(({ location, message }) => `  ${location}: ${message}`) : []
   return [`${status} ${code}: ${detail}`, ...lines, ...(status >= 500 ? [`Error id: ${errorId}`] : [])].join("\n")
 }
 
+/** The error of a response that is not of the service, but of a proxy or of another server. It says nothing about the request. */
+const foreign = (url: string, { headers, status }: HttpClientResponse.HttpClientResponse): RequestFailed =>
+  new RequestFailed({
+    message: `${url} responds with status ${status}${headers["location"] === undefined ? "" : " (a redirect)"}, but not as Keyshelf does. Is a proxy or another server at this address?`,
+    exitCode: EXIT_CODES.unavailable,
+  })
+
+const headOf = ({ headers, status }: HttpClientResponse.HttpClientResponse) => ({
+  status,
+  contentType: headers["content-type"] ?? null,
+})
+
 /** The error of a response that is not a success. */
-export const rejection = Effect.fnUntraced(function* (response: HttpClientResponse.HttpClientResponse) {
+const rejection = Effect.fnUntraced(function* (url: string, response: HttpClientResponse.HttpClientResponse) {
   const text = yield* Effect.orElseSucceed(response.text, () => "")
   const body = parse(text)
+  const path = response.request.url.slice(url.length)
+  if (isForeign(codeOf(headOf(response), path, body))) return yield* foreign(url, response)
   return yield* new RequestFailed({
     message: describe(response.status, body),
     exitCode: exitCodeOf(response.status),
-    ...(body === undefined ? {} : { body }),
+    body,
   })
 })
 
@@ -101,7 +122,7 @@ const make = Effect.fnUntraced(function* ({ token, url }: Target) {
       return yield* new CommandFailed({ message: `The value of ${wrong} has a character that a header cannot have.` })
     }
     const response = yield* client.execute(request).pipe(Effect.mapError((error) => noResponse(url, error)))
-    return response.status < 300 ? response : yield* rejection(response)
+    return response.status < 300 ? response : yield* rejection(url, response)
   })
 
   /** Sends a request and returns the body of the response; `undefined` if it has none. */
@@ -119,14 +140,13 @@ const make = Effect.fnUntraced(function* ({ token, url }: Target) {
         }),
       }),
     )
+    const { promised = [JSON_BODY, NO_BODY] } = request
+    if (!isResult(headOf(response), promised)) return yield* foreign(url, response)
+    if (response.status === 204) return undefined
     const text = yield* response.text.pipe(Effect.mapError((error) => noResponse(url, error)))
-    if (text === "") return undefined
-    if (response.headers["content-type"] === JWT) return text
-    // Notes and proofs are texts, whose line breaks count.
-    if (response.headers["content-type"]?.startsWith("text/plain") === true) return text
-    const body = parse(text)
-    if (body !== undefined) return body
-    return yield* new CommandFailed({ message: `${url} does not respond with JSON. Is it a Keyshelf?` })
+    // Notes, proofs and signed texts are printed as they are.
+    if (!isJson(headOf(response))) return text
+    return parse(text) ?? (yield* foreign(url, response))
   })
 
   return { url, execute, send, isOperator: Redacted.value(token).startsWith(prefixes.platform) }
@@ -137,5 +157,9 @@ export class Service extends Context.Service<Service, Effect.Success<ReturnType<
   "keyshelf/cli/Service",
 ) {
   static readonly layer = (target: Target) =>
-    Layer.effect(Service, make(target)).pipe(Layer.provide(FetchHttpClient.layer))
+    Layer.effect(Service, make(target)).pipe(
+      Layer.provide(FetchHttpClient.layer),
+      // The service never redirects, and a credential must not follow the redirect of something else.
+      Layer.provide(Layer.succeed(FetchHttpClient.RequestInit, { redirect: "manual" })),
+    )
 }

@@ -4,9 +4,10 @@
  * Secrets have 256 random bits, so a slow hash would not hinder an attacker.
  */
 import { Array, Context, Effect, Layer, Redacted } from "effect"
-import { createHmac, createSecretKey, hash as digest, randomBytes, timingSafeEqual } from "node:crypto"
+import { createHmac, createSecretKey, hash as digest, randomBytes } from "node:crypto"
 import type { KeyObject } from "node:crypto"
 import { Secrets } from "../../../kernel/ports/KeyRing.ts"
+import { isSameSecret } from "../../../kernel/values/SecretComparison.ts"
 import { prefixes } from "../Model.ts"
 import type { CredentialKind, TokenHashes } from "../Model.ts"
 
@@ -66,7 +67,7 @@ export class TokenHasher extends Context.Service<
         verify: (token, stored) => {
           const row = stored ?? dummy
           const pepper = older.find(({ id }) => id === row.pepperId) ?? current
-          const genuine = timingSafeEqual(verificationHash(pepper.key, row.salt, token), row.verificationHash)
+          const genuine = isSameSecret(verificationHash(pepper.key, row.salt, token), row.verificationHash)
           return genuine && stored !== undefined && pepper.id === row.pepperId
         },
       })

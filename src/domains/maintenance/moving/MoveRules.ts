@@ -6,7 +6,7 @@
 import { Option, Result, Schema } from "effect"
 
 export const FORMAT = "keyshelf-organization"
-export const FORMAT_VERSION = 1
+export const FORMAT_VERSION = 2
 
 /** How the rows of a table move, where that differs from copying them. */
 export interface TableRule {
@@ -72,6 +72,8 @@ const Header = Schema.Struct({
   migrations: Schema.Array(Schema.String),
   /** The secret keys that tokens, secrets and cursors need, each with its check value in hexadecimal. */
   keys: Schema.Array(Schema.Struct({ id: Schema.String, check: Schema.NullOr(Schema.String) })),
+  /** The id of the secret key that seals the file. Version 1 had none. */
+  sealedWith: Schema.optionalKey(Schema.String),
   connectors: Schema.Array(Schema.String),
   /** Until when the source has sums of usage only. */
   usageDroppedUntil: Schema.optionalKey(Schema.NullOr(Schema.String)),
@@ -85,7 +87,11 @@ const TableStart = Schema.Struct({
 })
 export type TableStart = typeof TableStart.Type
 
-const End = Schema.Struct({ digests: Schema.Record(Schema.String, Digest) })
+const End = Schema.Struct({
+  digests: Schema.Record(Schema.String, Digest),
+  /** Over all lines before, and the digests: see `ArchiveSeal.ts`. */
+  seal: Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/)),
+})
 export type End = typeof End.Type
 
 const Row = Schema.Array(Schema.NullOr(Schema.String))

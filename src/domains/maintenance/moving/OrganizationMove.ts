@@ -3,14 +3,18 @@
  * Both installations have the same secret keys under the same ids, so tokens, secrets and cursors stay valid.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Duration, Effect, Layer, Option, Result, Stream } from "effect"
+import { Context, Duration, Effect, Layer, Option, Stream } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { Secrets } from "../../../kernel/ports/KeyRing.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { SecretKeysRepo } from "../SecretKeysRepo.ts"
 import { MoveRefused } from "./Errors.ts"
 import { MoveRepo } from "./MoveRepo.ts"
-import { differences, FORMAT, FORMAT_VERSION, isRow, keyFaults, parseLine, ruleOf } from "./MoveRules.ts"
+import { isSealedBy, makeSeal, sealingKey, sealOfFile } from "./ArchiveSeal.ts"
+import { readFrame } from "./ArchiveFrame.ts"
+import type { Seal } from "./ArchiveSeal.ts"
+import { headerFault } from "./HeaderRules.ts"
+import { differences, FORMAT, FORMAT_VERSION, isRow, parseLine, ruleOf } from "./MoveRules.ts"
 import type { Column, Digest, End, Header, Row, TableStart } from "./MoveRules.ts"
 
 type Digests = Record<string, Digest>
@@ -39,11 +43,14 @@ const withoutLive = (digests: Readonly<Digests>): Digests =>
 interface Progress {
   lines: number
   header: Header | undefined
+  seal: Seal | undefined
   end: End | undefined
   table: { readonly name: string; readonly columns: ReadonlyArray<Column> } | undefined
   /** By the id at the source: the id of a person who is known here already. */
   readonly users: Map<string, string>
 }
+
+const CHANGED_FILE = "The file was changed after its export: its seal does not fit its lines. Export again."
 
 /** Rows in one statement, and the size of their text. */
 const MAX_BATCH = 100
@@ -85,6 +92,7 @@ const make = Effect.gen(function* () {
       exportedAt: (yield* now).toISOString(),
       migrations,
       keys: [...ids].toSorted().map((id) => ({ id, check: checks.get(id) ?? null })),
+      sealedWith: sealingKey(secrets).id,
       connectors: yield* repo.connectors(organization.id),
       usageDroppedUntil: yield* repo.usageDroppedUntil,
     } satisfies Header
@@ -94,8 +102,13 @@ const make = Effect.gen(function* () {
     migrations,
     slug,
     watch,
-    write,
+    write: writeLines,
   }: ExportOptions) {
+    const seal = makeSeal(sealingKey(secrets))
+    const write = (lines: ReadonlyArray<string>) => {
+      for (const line of lines) seal.add(line)
+      return writeLines(lines)
+    }
     const start = (line: TableStart) => write([JSON.stringify(line)])
     const { digests, organization } = yield* atOneMoment(
       Effect.gen(function* () {
@@ -123,34 +136,8 @@ const make = Effect.gen(function* () {
         `The organization changed while it was exported: ${changed.join(", ")}. Stop its requests, wait until its jobs are done, and export again.`,
       )
     }
-    yield* write([JSON.stringify({ digests } satisfies End)])
+    yield* writeLines([JSON.stringify({ digests, seal: seal.textWith(digests) } satisfies End)])
     return countsOf(digests)
-  })
-
-  const accept = Effect.fnUntraced(function* (header: Header, migrations: ReadonlyArray<string>) {
-    if (header.version !== FORMAT_VERSION) {
-      return yield* refused(
-        `The file has version ${header.version} of the format; this Keyshelf reads ${FORMAT_VERSION}.`,
-      )
-    }
-    const [here, there] = [new Set(migrations), new Set(header.migrations)]
-    const missing = header.migrations.filter((name) => !here.has(name))
-    const surplus = migrations.filter((name) => !there.has(name))
-    if (missing.length + surplus.length > 0) {
-      return yield* refused(
-        `The schemas differ: ${[...missing.map((name) => `${name} is missing here`), ...surplus.map((name) => `${name} is missing at the source`)].join(", ")}. Bring both installations to the same version, and export again.`,
-      )
-    }
-    const own = secrets.keysFor("check-value").map(({ bytes, id }) => [id, Buffer.from(bytes).toString("hex")] as const)
-    const faults = keyFaults(header.keys, new Map(own))
-    if (Result.isFailure(faults)) return yield* refused(faults.failure)
-    const known = yield* repo.knownConnectors
-    const unknown = header.connectors.filter((name) => !known.has(name))
-    if (unknown.length > 0) {
-      return yield* refused(
-        `The organization uses connectors that this installation does not have: ${unknown.join(", ")}. Create them first.`,
-      )
-    }
   })
 
   const beginTable = Effect.fnUntraced(function* ({ columns, partitions, table }: TableStart, progress: Progress) {
@@ -233,6 +220,8 @@ const make = Effect.gen(function* () {
       if (line === undefined || isHeader !== (progress.header === undefined) || progress.end !== undefined) {
         return yield* refused(`Line ${progress.lines} does not belong into a file of an organization.`)
       }
+      if (isHeader) progress.seal = sealOfFile(secrets, line)
+      if (line === undefined || !("digests" in line)) progress.seal?.add(text)
       if (isRow(line)) {
         rows.push(line)
         chars += text.length
@@ -241,7 +230,8 @@ const make = Effect.gen(function* () {
       }
       yield* flush
       if ("format" in line) {
-        yield* accept(line, migrations)
+        const fault = headerFault(line, { migrations, secrets, connectors: yield* repo.knownConnectors })
+        if (fault !== undefined) return yield* refused(fault)
         progress.header = line
       } else if ("table" in line) yield* beginTable(line, progress)
       else progress.end = line
@@ -253,7 +243,14 @@ const make = Effect.gen(function* () {
     lines: Stream.Stream<string, E>,
     migrations: ReadonlyArray<string>,
   ) {
-    const progress: Progress = { lines: 0, header: undefined, end: undefined, table: undefined, users: new Map() }
+    const progress: Progress = {
+      lines: 0,
+      header: undefined,
+      seal: undefined,
+      end: undefined,
+      table: undefined,
+      users: new Map(),
+    }
     return yield* sql.withTransaction(
       Effect.gen(function* () {
         yield* repo.withoutTimeouts
@@ -261,7 +258,7 @@ const make = Effect.gen(function* () {
           Stream.grouped(MAX_BATCH),
           Stream.runForEach((batch) => take(batch, progress, migrations)),
         )
-        const { end, header } = progress
+        const { end, header, seal } = progress
         if (header === undefined || end === undefined) {
           return yield* refused("The file has no end: it was cut off. Nothing was imported.")
         }
@@ -272,14 +269,17 @@ const make = Effect.gen(function* () {
             `The imported rows differ from those of the source: ${differing.join(", ")}. Nothing was imported.`,
           )
         }
+        if (seal === undefined || !isSealedBy(seal, end)) return yield* refused(`${CHANGED_FILE} Nothing was imported.`)
         return { organization: header.organization, counts: countsOf(end.digests) }
       }),
     )
   })
 
-  const compare = Effect.fn("OrganizationMove.compare")(function* (header: Header, end: End) {
+  const compare = Effect.fn("OrganizationMove.compare")(function* <E>(lines: Stream.Stream<string, E>) {
+    const { end, header, seal } = yield* readFrame(lines, secrets)
+    if (seal === undefined || !isSealedBy(seal, end)) return yield* refused(CHANGED_FILE)
     const found = yield* atOneMoment(digestsOf(header.organization.id))
-    return differences(withoutLive(end.digests), withoutLive(found))
+    return { organization: header.organization, changed: differences(withoutLive(end.digests), withoutLive(found)) }
   })
 
   return {
@@ -287,7 +287,7 @@ const make = Effect.gen(function* () {
     exportTo: (options: ExportOptions): Effect.Effect<Counts, MoveRefused | SqlError> => exportTo(options),
     /** Imports the lines of a file in one transaction: all of them, or none. */
     importFrom,
-    /** The tables of this database that differ from a file, without those that change by themselves. */
+    /** The organization of a file, and the tables of this database that differ from it, without those that change by themselves. */
     compare,
   }
 })

@@ -48,6 +48,8 @@ const SERVED_ELSEWHERE: Readonly<Record<string, string>> = {
   "docs/adr": "docs/pages/adr/0001-effect-4",
 }
 
+const PICTURES: Readonly<Record<string, string>> = { ".png": "image/png", ".svg": "image/svg+xml" }
+
 // The README names the addresses of a fresh installation.
 const OWN_DOCS = /^http:\/\/127\.0\.0\.1:808\d\/docs(?=$|[/#?])/
 
@@ -60,6 +62,7 @@ const targetOf = (file: string, files: ReadonlySet<string>, link: string): Targe
   const target = posix.join(posix.dirname(file), path).replace(/\/$/, "")
   const fragment = anchor === undefined ? "" : `#${anchor}`
   if (files.has(target)) return { href: `${root}${pathOf(target).slice(1)}${fragment}` }
+  if (posix.extname(target) in PICTURES) return { href: `${root}${ROOT.slice(1)}/${posix.relative("docs", target)}` }
   const elsewhere = SERVED_ELSEWHERE[target]
   return elsewhere === undefined ? { file: target } : { href: `${root}${elsewhere}` }
 }
@@ -135,13 +138,11 @@ const searchIndexOf = (guides: ReadonlyArray<Guide>): Asset.Asset =>
     STRICT_POLICY,
   )
 
-const PICTURES: Readonly<Record<string, string>> = { ".png": "image/png", ".svg": "image/svg+xml" }
-
 const load = async () => {
   const listed = await readdir(packageFile("docs"), { recursive: true, encoding: "utf8" })
   const names = listed.map((file) => file.replaceAll("\\", "/")).sort()
   const files = new Set([START, ...names.filter((file) => file.endsWith(".md")).map((file) => `docs/${file}`)])
-  // Pages name their pictures relative to themselves.
+  // Where `targetOf` leads.
   const pictures = await Promise.all(
     names
       .filter((file) => posix.extname(file) in PICTURES)

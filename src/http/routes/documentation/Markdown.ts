@@ -71,7 +71,7 @@ const sectionsOf = (tokens: ReadonlyArray<Token>): ReadonlyArray<Section> => {
 
 const EXTERNAL = /^[a-z][a-z0-9+.-]*:/i
 
-/** Renders a page. `resolve` returns where a link to a file of the repository leads. */
+/** Renders a page. `resolve` returns where a link to a file of the repository leads, or where a picture is. */
 export const render = (markdown: string, resolve: (link: string) => Target): Rendered => {
   const anchorOf = makeAnchors()
   const marked = new Marked({
@@ -88,6 +88,10 @@ export const render = (markdown: string, resolve: (link: string) => Target): Ren
           return `<span class="file" title="In the repository: ${escape(target.file)}">${text}</span>`
         const isExternal = EXTERNAL.test(target.href)
         return `<a href="${escape(target.href)}"${isExternal ? ' rel="noreferrer"' : ""}>${text}</a>`
+      },
+      image({ href, text }) {
+        const target = resolve(href)
+        return `<img src="${escape("file" in target ? href : target.href)}" alt="${escape(text)}">`
       },
       code({ lang, text }) {
         // Scrolls by itself if a line is too long, so it must be reachable with the keyboard.
