@@ -6,7 +6,12 @@ import type { TestSpecification } from "vitest/node"
 const sharesModules = process.env["TEST_SHARED_MODULES"] !== undefined
 
 // The longest files, in this order. One that began last would run alone at the end, while the other worker waits.
-const LONGEST = ["test/console/Console.test.ts", "test/pages/Examples.test.ts", "test/cli/remote/Journey.test.ts"]
+const LONGEST = [
+  "test/maintenance/BackgroundStatements.test.ts",
+  "test/console/Console.test.ts",
+  "test/pages/Examples.test.ts",
+  "test/cli/remote/Journey.test.ts",
+]
 
 /** Begins with the longest files. Vitest sorts the others: what took long before, else the largest first. */
 class LongestFirst extends BaseSequencer {
