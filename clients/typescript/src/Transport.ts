@@ -175,7 +175,7 @@ export const sendText = async (options: ClientOptions | Settings, request: TextR
     const outcome = await exchange(fetch, base + request.path, { ...init, headers, signal }).catch(
       (error: unknown) => ({ error }),
     )
-    // What the caller's function throws is no failure of the service.
+    // An error of the caller's function is not a failure of the service.
     if (!("error" in outcome)) request.onResponse?.(outcome.response)
     if ("error" in outcome) {
       if (request.signal?.aborted === true) throw outcome.error

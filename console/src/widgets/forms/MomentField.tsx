@@ -38,7 +38,7 @@ export const MomentField = ({
   // The text that stands for the value: typed text stays as the browser has it.
   const [typed, setTyped] = useState({ text: inputOfMoment(value), value })
   const text = typed.value === value ? typed.text : inputOfMoment(value)
-  // A browser makes the parts anew when the step changes, and forgets what is half typed. So the step only becomes finer.
+  // A browser recreates the parts when the step changes, and drops what is half typed. So the step only becomes finer.
   const [step, setStep] = useState(MINUTE)
   const needed = stepOfInput(inputOfMoment(value))
   if (needed < step) setStep(needed)

@@ -64,7 +64,7 @@ const metadataOf = (form: Field, others: ReadonlyArray<string>, metadata: Metada
   ...Object(valueOf(form)),
 })
 
-/** Changes the keys that the person changed. All others are sent as they are stored, whoever changed them meanwhile. */
+/** Changes the keys that the person changed. All others are sent as they are stored now. */
 const EditMetadata = <R extends Described>({
   fields,
   onClose,

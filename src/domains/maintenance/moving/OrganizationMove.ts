@@ -221,7 +221,7 @@ const make = Effect.gen(function* () {
         return yield* refused(`Line ${progress.lines} does not belong into a file of an organization.`)
       }
       if (isHeader) progress.seal = sealOfFile(secrets, line)
-      if (line === undefined || !("digests" in line)) progress.seal?.add(text)
+      if (!("digests" in line)) progress.seal?.add(text)
       if (isRow(line)) {
         rows.push(line)
         chars += text.length
