@@ -212,7 +212,7 @@ layer(TestService.layer, { excludeTestServices: true, timeout: 60_000 })(withPac
   )
 })
 
-const service = TestService.layer.pipe(Layer.provide(Layer.succeed(Cors.AllowedOrigins, "*")))
+const service = TestService.separate.pipe(Layer.provide(Layer.succeed(Cors.AllowedOrigins, "*")))
 
 layer(service, { excludeTestServices: true, timeout: 60_000 })("the clients in a browser", (it) => {
   it.effect.skipIf(Browser.whyNoBrowser !== undefined || whyNoPackage !== undefined)(

@@ -13,6 +13,7 @@ import { request } from "../support/http.ts"
 import type { HttpResponse } from "../support/http.ts"
 import { AUDIENCE } from "../support/Issuer.ts"
 import * as ServiceProcess from "../support/ServiceProcess.ts"
+import { temporaryDirectory } from "../support/temporaryDirectory.ts"
 import { CLAIM, CLIENT_ID, startProvider } from "./OpenIdProvider.ts"
 
 // A condition that does not come true fails with its name, before the whole test does.
@@ -97,7 +98,7 @@ export class World extends Context.Service<
     Effect.gen(function* () {
       yield* build
       const operator = ServiceProcess.randomCredential()
-      const settings = yield* ServiceProcess.settings(yield* ServiceProcess.temporaryDirectory, operator)
+      const settings = yield* ServiceProcess.settings(yield* temporaryDirectory, operator)
       const core = `http://127.0.0.1:${settings.SERVICE_CORE_PORT}`
       let organization = ""
       const provider = yield* startProvider(core, () => organization)

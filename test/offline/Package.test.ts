@@ -5,7 +5,7 @@ import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from "no
 import { join, resolve } from "node:path"
 import type * as Offline from "../../src/offline/index.ts"
 import * as Browser from "../support/Browser.ts"
-import { temporaryDirectory } from "../support/ServiceProcess.ts"
+import { temporaryDirectory } from "../support/temporaryDirectory.ts"
 import { withReason } from "../support/skipped.ts"
 import { all, runVectors } from "./vectors.ts"
 import type { Checked } from "./vectors.ts"

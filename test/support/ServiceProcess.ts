@@ -4,28 +4,15 @@ import type { Scope } from "effect"
 import { spawn } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
 import { randomBytes, randomInt } from "node:crypto"
-import { chmod, mkdtemp, rm } from "node:fs/promises"
 import { createServer } from "node:net"
 import type { AddressInfo } from "node:net"
-import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
-
 import { leakedIn } from "./issuedSecrets.ts"
 
 const root = join(import.meta.dirname, "../..")
 
 /** Generates a bootstrap credential. */
 export const randomCredential = () => `ksm_${randomBytes(32).toString("base64url")}`
-
-/** A directory that is deleted with the scope. Under root, PostgreSQL runs as another user, so it must be readable. */
-export const temporaryDirectory: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
-  Effect.promise(async () => {
-    const directory = await mkdtemp(join(tmpdir(), "keyshelf-process-"))
-    await chmod(directory, 0o755)
-    return directory
-  }),
-  (directory) => Effect.promise(() => rm(directory, { recursive: true, force: true })),
-)
 
 // Outgoing connections take ports from 32768 up. A test that restarts a process must find its ports free again.
 const lowestPort = 20_000

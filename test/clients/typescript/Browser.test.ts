@@ -44,7 +44,7 @@ globalThis.useProduct = async (baseUrl, token, instance) => {
 }
 `
 
-const service = TestService.layer.pipe(Layer.provide(Layer.succeed(Cors.AllowedOrigins, "*")))
+const service = TestService.separate.pipe(Layer.provide(Layer.succeed(Cors.AllowedOrigins, "*")))
 
 layer(service, { excludeTestServices: true, timeout: 60_000 })("the client of a product for browsers", (it) => {
   it.effect.skipIf(Browser.whyNoBrowser !== undefined || whyNoPackage !== undefined)(
