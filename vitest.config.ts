@@ -23,7 +23,7 @@ export default defineConfig({
     // Inspections of the databases that files shared run then.
     teardownTimeout: 60_000,
     projects: Object.entries(kinds).map(([name, kind]) => ({
-      test: { name, setupFiles: ["test/support/setup.ts"], testTimeout: 30_000, hookTimeout: 60_000, ...kind },
+      test: { name, setupFiles: ["test/support/setup.ts"], testTimeout: 120_000, hookTimeout: 120_000, ...kind },
     })),
   },
 })
