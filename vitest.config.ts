@@ -8,7 +8,8 @@ const sharesModules = process.env["TEST_SHARED_MODULES"] !== undefined
 // The longest files, in this order. One that began last would run alone at the end, while the other worker waits.
 const LONGEST = [
   "test/maintenance/BackgroundStatements.test.ts",
-  "test/console/Console.test.ts",
+  "test/console/screens/MatrixData.browser.test.ts",
+  "test/console/screens/MatrixStates.browser.test.ts",
   "test/pages/Examples.test.ts",
   "test/cli/remote/Journey.test.ts",
 ]
@@ -32,7 +33,7 @@ export default defineConfig({
     isolate: !sharesModules,
     setupFiles: sharesModules ? ["test/support/sharedModules.ts"] : [],
     include: ["test/**/*.test.ts"],
-    globalSetup: ["test/support/globalSetup.ts"],
+    globalSetup: ["test/support/globalSetup.ts", "test/support/browserSetup.ts"],
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },
