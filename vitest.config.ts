@@ -14,7 +14,10 @@ const kinds = {
     globalSetup: ["test/support/globalSetup.ts"],
   },
   process: { include: ["test/**/*.process.test.ts"], globalSetup: ["test/support/globalSetup.ts"] },
-  browser: { include: ["test/**/*.browser.test.ts"], globalSetup: ["test/support/globalSetup.ts"] },
+  browser: {
+    include: ["test/**/*.browser.test.ts"],
+    globalSetup: ["test/support/globalSetup.ts", "test/support/browserSetup.ts"],
+  },
 }
 
 export default defineConfig({

@@ -61,7 +61,7 @@ const tryOut = Effect.fnUntraced(function* (page: Page, token: string, path: str
   })
 })
 
-layer(TestService.layer, { excludeTestServices: true })("the documentation in a browser", (it) => {
+layer(TestService.separate, { excludeTestServices: true })("the documentation in a browser", (it) => {
   const skipped = it.effect.skipIf(Browser.whyNoBrowser !== undefined)
 
   skipped(
@@ -69,7 +69,7 @@ layer(TestService.layer, { excludeTestServices: true })("the documentation in a 
     () =>
       Effect.gen(function* () {
         const { core, origins } = yield* TestService
-        const browser = yield* Browser.launch
+        const browser = yield* Browser.shared
         for (const [path, document] of [
           ["/docs", "/openapi.json"],
           ["/docs/platform", "/openapi/platform.json"],
@@ -94,7 +94,7 @@ layer(TestService.layer, { excludeTestServices: true })("the documentation in a 
       Effect.gen(function* () {
         const { operator, origins, tenant } = yield* TestService
         const { organizationId, token } = yield* tenant()
-        const browser = yield* Browser.launch
+        const browser = yield* Browser.shared
         const proxy = yield* startProxy(origins.core)
         for (const [base, path, credential] of [
           [origins.core, "/api/me", token],
@@ -120,7 +120,7 @@ layer(TestService.layer, { excludeTestServices: true })("the documentation in a 
     () =>
       Effect.gen(function* () {
         const { origins } = yield* TestService
-        const { page } = yield* (yield* Browser.launch).newTab()
+        const { page } = yield* (yield* Browser.shared).newTab()
         yield* Effect.promise(async () => {
           await page.goto(`${origins.core}/docs/platform`)
           await page.getByText("To send requests from the page").waitFor()
@@ -136,7 +136,7 @@ layer(TestService.layer, { excludeTestServices: true })("the documentation in a 
     () =>
       Effect.gen(function* () {
         const { origins } = yield* TestService
-        const tab = yield* (yield* Browser.launch).newTab({ viewport: { width: 390, height: 844 } })
+        const tab = yield* (yield* Browser.shared).newTab({ viewport: { width: 390, height: 844 } })
         const { page } = tab
         yield* Effect.promise(async () => {
           await page.goto(`${origins.core}/docs/pages`)
@@ -159,7 +159,7 @@ layer(TestService.layer, { excludeTestServices: true })("the documentation in a 
     () =>
       Effect.gen(function* () {
         const { origins } = yield* TestService
-        const browser = yield* Browser.launch
+        const browser = yield* Browser.shared
         for (const path of ["/docs", "/docs/pages"]) {
           const backgrounds = yield* Effect.forEach(["light", "dark"] as const, (colorScheme) =>
             Effect.gen(function* () {

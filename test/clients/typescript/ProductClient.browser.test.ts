@@ -57,7 +57,7 @@ layer(service, { excludeTestServices: true, timeout: 60_000 })("the client of a 
         const code = yield* bundleIn(directory, PAGE)
         assert.notInclude(code, "node:")
         assert.isBelow(gzipSync(code).byteLength, MAX_GZIPPED_BYTES)
-        const browser = yield* Browser.launch
+        const browser = yield* Browser.shared
         const tab = yield* browser.newTab()
         const origin = yield* startPage(code)
         const used = yield* Effect.promise(async () => {

@@ -2,8 +2,8 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Locator, Page } from "playwright-core"
+import { describeConsole } from "../Console.ts"
 import { settled, signIn, World } from "../World.ts"
-import type { Suite } from "./Suite.ts"
 
 const MAX_CLICKS = 3
 
@@ -29,7 +29,7 @@ const counting = (page: Page) => {
 const INSTANCE = "globex-logistics-production"
 const RESULT = /Globex Logistics production/
 
-export const suite: Suite = (it) => {
+describeConsole("the console: questions of support", (it) => {
   it.effect(
     "answers the questions of support in three clicks",
     () =>
@@ -132,4 +132,4 @@ export const suite: Suite = (it) => {
       }),
     60_000,
   )
-}
+})

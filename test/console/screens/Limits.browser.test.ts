@@ -4,9 +4,9 @@ import { Effect } from "effect"
 import type { Page } from "playwright-core"
 import { layoutFaults } from "../Layout.ts"
 import { goTo } from "../Views.ts"
+import { describeConsole } from "../Console.ts"
 import { open, settled, signIn, until, World } from "../World.ts"
-import { assertClean } from "./Screens.ts"
-import type { Suite } from "./Suite.ts"
+import { assertClean } from "../Screens.ts"
 
 const DESKTOP = { width: 1440, height: 900 }
 
@@ -63,7 +63,7 @@ const POSE = `
 const IPHONE =
   "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1"
 
-export const suite: Suite = (it) => {
+describeConsole("the console: much and long", (it) => {
   it.effect(
     "scrolls through 10,000 customers with few rows in the page and little memory",
     () =>
@@ -199,4 +199,4 @@ export const suite: Suite = (it) => {
       assert.isAbove(loaded.length, 0)
     }),
   )
-}
+})

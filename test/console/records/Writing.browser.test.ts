@@ -2,10 +2,10 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { violationsIn } from "../Accessibility.ts"
+import { describeConsole } from "../Console.ts"
 import { open, signIn, World } from "../World.ts"
-import type { Suite } from "./Suite.ts"
 
-export const suite: Suite = (it) => {
+describeConsole("the console: writing", (it) => {
   it.effect("issues a token with the scopes that the person holds, and shows it once", () =>
     Effect.gen(function* () {
       const { browser, call, core, tokenWith } = yield* World
@@ -112,4 +112,4 @@ export const suite: Suite = (it) => {
       assert.strictEqual((yield* call("GET", "/customers/short-lived")).status, 404)
     }),
   )
-}
+})

@@ -1,20 +1,17 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { spawnSync } from "node:child_process"
-import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
-import { join, resolve } from "node:path"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import type * as Offline from "../../src/offline/index.ts"
-import * as Browser from "../support/Browser.ts"
-import { temporaryDirectory } from "../support/temporaryDirectory.ts"
 import { withReason } from "../support/skipped.ts"
+import { installed, root } from "./packed.ts"
 import { all, runVectors } from "./vectors.ts"
 import type { Checked } from "./vectors.ts"
 
 const MAX_BYTES = 8_448
 
 const MAX_MILLIS = 1
-
-const root = resolve(import.meta.dirname, "../..")
 
 /** A program of a vendor. */
 const PROGRAM = `
@@ -30,24 +27,6 @@ const ledger = await openLedger(\`urn:keyshelf:ledger:\${crypto.randomUUID()}\`)
 console.log(answer.status, answer.status === "VALID" && allowed(answer.claims), ledger.status)
 console.log(typeof fingerprintOf, typeof periodAt, typeof verifyRevocations, state?.seq)
 `
-
-/** Builds the package from a copy of its sources, and installs what is published of it beside a program. */
-const installed = Effect.gen(function* () {
-  const directory = yield* temporaryDirectory
-  const source = join(directory, "source")
-  for (const path of ["bin", "src", "migrations", "package.json"]) {
-    cpSync(join(root, path), join(source, path), { recursive: true })
-  }
-  symlinkSync(join(root, "node_modules"), join(source, "node_modules"))
-  const { status, stderr, stdout } = spawnSync(process.execPath, ["bin/bundle.mjs"], { cwd: source, encoding: "utf8" })
-  assert.strictEqual(status, 0, stdout + stderr)
-  const home = join(directory, "node_modules/keyshelf")
-  for (const path of ["package.json", "dist/offline"]) {
-    cpSync(join(source, path), join(home, path), { recursive: true })
-  }
-  writeFileSync(join(directory, "package.json"), '{"type": "module"}')
-  return { directory, home, module: join(home, "dist/offline/index.js") }
-})
 
 const strict =
   "--noEmit --strict --exactOptionalPropertyTypes --noUncheckedIndexedAccess --module nodenext --target es2024 --lib es2024,dom"
@@ -115,31 +94,6 @@ describe("keyshelf/offline", { timeout: 120_000 }, () => {
       })
       assert.isAtMost(millis, MAX_MILLIS)
     }).pipe(Effect.scoped),
-  )
-
-  it.live.skipIf(Browser.whyNoBrowser !== undefined)(
-    Browser.inBrowser("answers all vectors in a browser as in Node.js"),
-    () =>
-      Effect.gen(function* () {
-        const { module } = yield* installed
-        const { page } = yield* (yield* Browser.launch).newTab()
-        const code = readFileSync(module, "utf8")
-        const checked = yield* Effect.promise(async () => {
-          // A page of an address that browsers trust. Others have no Web Crypto.
-          await page.route("http://localhost/**", (route) =>
-            route.fulfill(
-              route.request().url().endsWith(".js")
-                ? { contentType: "text/javascript", body: code }
-                : { contentType: "text/html", body: '<link rel="icon" href="data:,">' },
-            ),
-          )
-          await page.goto("http://localhost/")
-          const script = `import("/offline.js").then((offline) => (${runVectors.toString()})(offline, ${JSON.stringify(all)}))`
-          return page.evaluate<ReadonlyArray<Checked>>(script)
-        })
-        assert.isAtLeast(checked.length, 110)
-        for (const { actual, expected, id } of checked) assert.deepStrictEqual(actual, expected, id)
-      }).pipe(Effect.scoped),
   )
 
   for (const { args, name, why } of runtimes) {

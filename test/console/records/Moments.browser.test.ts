@@ -3,15 +3,14 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Page } from "playwright-core"
 import { violationsIn } from "../Accessibility.ts"
+import { describeConsole } from "../Console.ts"
 import { open, signIn, until, World } from "../World.ts"
-import type { Suite } from "./Suite.ts"
+import { press, WIDE } from "./Dialogs.ts"
 
-const WIDE = { viewport: { width: 1440, height: 900 } }
 const INSTANCE = "acme-logistics-production"
 const INCOMPLETE = "The date is incomplete."
 
 const said = (page: Page) => page.locator(".field-error").filter({ hasText: INCOMPLETE })
-const press = (page: Page, name: string) => page.getByRole("dialog").getByRole("button", { name, exact: true }).click()
 
 /** The bodies that are posted to a path from now on. */
 const postsTo = (page: Page, path: string): ReadonlyArray<Readonly<Record<string, unknown>>> => {
@@ -22,7 +21,7 @@ const postsTo = (page: Page, path: string): ReadonlyArray<Readonly<Record<string
   return bodies
 }
 
-export const suite: Suite = (it) => {
+describeConsole("the console: fields for moments", (it) => {
   it.effect(
     "an incomplete expiry of a key, a token and an override sends nothing",
     () =>
@@ -139,4 +138,4 @@ export const suite: Suite = (it) => {
       }),
     60_000,
   )
-}
+})

@@ -3,8 +3,8 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Locator, Page } from "playwright-core"
 import { violationsIn } from "../Accessibility.ts"
+import { describeConsole } from "../Console.ts"
 import { open, settled, signIn, World } from "../World.ts"
-import type { Suite } from "./Suite.ts"
 
 const MAX_TABS = 100
 
@@ -17,7 +17,7 @@ const tabTo = async (page: Page, target: Locator): Promise<void> => {
   throw new Error(`Tab does not reach ${String(target)}`)
 }
 
-export const suite: Suite = (it) => {
+describeConsole("the console: states of screens, the keyboard, live changes", (it) => {
   it.effect("says what an empty list is for", () =>
     Effect.gen(function* () {
       const { browser, core, empty } = yield* World
@@ -238,4 +238,4 @@ export const suite: Suite = (it) => {
       for (const name of ["live-one", "live-two"]) yield* call("DELETE", `/customers/${name}`)
     }),
   )
-}
+})

@@ -1,13 +1,10 @@
-/** The screens that tests open by name, their dialogs, and the menu of narrow windows. */
+/** The screens that tests open by name, and what they check there. */
 import { assert } from "@effect/vitest"
-import { Effect } from "effect"
-import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import type { Page } from "playwright-core"
-import type { Tab } from "../../support/Browser.ts"
-import { violationsIn } from "../Accessibility.ts"
-import { open, SALESFORCE, settled, signIn, World } from "../World.ts"
-import type { Suite } from "./Suite.ts"
+import type { Tab } from "../support/Browser.ts"
+import { violationsIn } from "./Accessibility.ts"
+import { open, SALESFORCE } from "./World.ts"
 
 /** The records that tests look at, by a name of each. The matrix finds the other screens by itself. */
 export const coreScreens = [
@@ -55,9 +52,21 @@ export const coreScreens = [
   ["settings", "/settings"],
 ] as const
 
-const pictures = join(import.meta.dirname, "../../../coverage/console")
+const pictures = join(import.meta.dirname, "../../coverage/console")
 
-const picture = (page: Page, name: string) => page.screenshot({ path: join(pictures, `${name}.png`) })
+// For people. To take and to store them costs a third of the time of some screens.
+const wantsPictures = process.env["TEST_PICTURES"] !== undefined
+
+/** With `TEST_PICTURES=1`, keeps a picture of what a page shows in `coverage/console`. */
+export const picture = async (page: Page, name: string): Promise<void> => {
+  if (wantsPictures) await page.screenshot({ path: join(pictures, `${name}.png`) })
+}
+
+/** Everything that a script of the page could read of a secret. */
+export const traces = (page: Page): Promise<string> =>
+  page.evaluate(
+    "location.href + JSON.stringify({ ...localStorage }) + JSON.stringify({ ...sessionStorage }) + document.cookie + document.documentElement.outerHTML",
+  )
 
 /** Checks that a tab loaded everything from one origin, without an error or a violation of the policy. */
 export const assertClean = ({ errors, origins }: Tab, origin: string, where: string): void => {
@@ -67,7 +76,6 @@ export const assertClean = ({ errors, origins }: Tab, origin: string, where: str
 
 /** Opens screens that the matrix does not find, in both themes, and checks that nothing is wrong there. */
 export const checkScreens = async (tab: Tab, origin: string, screens: ReadonlyArray<readonly [string, string]>) => {
-  mkdirSync(pictures, { recursive: true })
   for (const [name, path] of screens) {
     await tab.page.emulateMedia({ colorScheme: "light" })
     await open(tab.page, origin, path)
@@ -80,62 +88,10 @@ export const checkScreens = async (tab: Tab, origin: string, screens: ReadonlyAr
   }
 }
 
-export const suite: Suite = (it) => {
-  it.effect("has its menu behind a button on a phone", () =>
-    Effect.gen(function* () {
-      const { browser, core, furnished } = yield* World
-      const tab = yield* browser.newTab({ viewport: { width: 320, height: 700 } })
-      yield* Effect.promise(async () => {
-        await signIn(tab.page, core, furnished.token)
-        await tab.page.getByRole("button", { name: "Menu" }).click()
-        assert.deepStrictEqual(await violationsIn(tab.page), [])
-        await tab.page.getByRole("link", { name: "Customers" }).click()
-        await settled(tab.page)
-        assert.isFalse(await tab.page.getByRole("navigation").isVisible())
-        assert.deepStrictEqual(await violationsIn(tab.page), [])
-      })
-      assertClean(tab, core, "320 pixels")
-    }),
-  )
-
-  it.effect(
-    "opens dialogs without a violation, and gives the focus back",
-    () =>
-      Effect.gen(function* () {
-        const { browser, core, furnished } = yield* World
-        const tab = yield* browser.newTab({ viewport: { width: 1440, height: 900 } })
-        const { page } = tab
-        yield* Effect.promise(async () => {
-          await signIn(page, core, furnished.token)
-          await open(page, core, "/instances/acme-logistics-production")
-          for (const name of ["Check", "Issue bundle", "Edit"]) {
-            const button = page.getByRole("button", { name, exact: true })
-            await button.click()
-            await page.getByRole("dialog").waitFor()
-            assert.deepStrictEqual(await violationsIn(page), [], name)
-            await picture(page, `dialog-${name.toLowerCase().replace(" ", "-")}`)
-            await page.keyboard.press("Escape")
-            await page.getByRole("dialog").waitFor({ state: "detached" })
-            assert.strictEqual(await page.evaluate("document.activeElement.textContent"), name)
-          }
-        })
-        assertClean(tab, core, "dialogs")
-      }),
-    60_000,
-  )
-
-  it.effect("keeps some forty rows in the page while scrolling through all", () =>
-    Effect.gen(function* () {
-      const { browser, core, furnished } = yield* World
-      const { page } = yield* browser.newTab({ viewport: { width: 1440, height: 900 } })
-      yield* Effect.promise(async () => {
-        await signIn(page, core, furnished.token)
-        await open(page, core, "/instances")
-        assert.match(await page.locator(".count").innerText(), /^200 rows/)
-        await page.evaluate("scrollTo(0, document.body.scrollHeight)")
-        await page.locator('[role="row"][aria-rowindex="201"]').waitFor()
-        assert.isAtMost(await page.locator('[role="row"]').count(), 60)
-      })
-    }),
-  )
+/** Checks what is on the screen in both themes. */
+export const checkBoth = async (page: Page, what: string): Promise<void> => {
+  await page.emulateMedia({ colorScheme: "light" })
+  assert.deepStrictEqual(await violationsIn(page), [], what)
+  await page.emulateMedia({ colorScheme: "dark" })
+  assert.deepStrictEqual(await violationsIn(page, ["color-contrast"]), [], `${what}, dark`)
 }

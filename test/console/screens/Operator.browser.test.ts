@@ -3,11 +3,10 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Page } from "playwright-core"
 import { violationsIn } from "../Accessibility.ts"
+import { describeConsole } from "../Console.ts"
 import { goTo } from "../Views.ts"
 import { open, signIn, World } from "../World.ts"
-import { assertClean } from "./Screens.ts"
-import { traces } from "./SignIn.ts"
-import type { Suite } from "./Suite.ts"
+import { assertClean, traces } from "../Screens.ts"
 
 const DESKTOP = { width: 1440, height: 900 }
 
@@ -43,7 +42,7 @@ const takeSecret = async (page: Page, title: string): Promise<string> => {
   return secret
 }
 
-export const suite: Suite = (it) => {
+describeConsole("the console: the work of an operator", (it) => {
   it.effect(
     "creates an organization, changes it, gives it people and connectors, and removes it by its slug",
     () =>
@@ -250,4 +249,4 @@ export const suite: Suite = (it) => {
       })
     }),
   )
-}
+})
