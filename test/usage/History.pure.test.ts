@@ -99,6 +99,14 @@ const countingOf = (events: ReadonlyArray<Numbered>) => {
 }
 
 describe("a total without a voided event", () => {
+  it("that was the only one is 0", () => {
+    const event = { timestamp: START, behavior: "append", value: decimal("4"), uniqueKey: null } as const
+    for (const method of ["SUM", "COUNT", "AVERAGE"] as const) {
+      const left = totalWithout(method, fold(method, [event]), event)
+      assert.deepStrictEqual([left && text(left.value), left?.valueCount], ["0", 0], method)
+    }
+  })
+
   for (const method of methods) {
     it.prop(`is that of the other events: ${method}`, [manyEvents, between(0, 7)], ([events, index]) => {
       const voided = events[index]
@@ -197,6 +205,20 @@ describe("buckets", () => {
     assert.deepStrictEqual(shown("SUM", day({}), after(4)), [[START, 7, "10"]])
     assert.deepStrictEqual(shown("SUM", day({}), after(5)), [[START, 7, "10"]])
     assert.deepStrictEqual(shown("SUM", day({}), after(6)), [[START, 7, "0"]])
+  })
+
+  it("follow one another, and have nothing from sums without events", () => {
+    const bounds = [after(0), after(1), after(3)]
+    assert.deepStrictEqual(
+      bucketsOf("SUM", bounds, []).map(({ end, start }) => [start, end]),
+      [
+        [after(0), after(1)],
+        [after(1), after(3)],
+      ],
+    )
+    const sums = sumsOf([{ timestamp: START, behavior: "append", value: decimal("4"), uniqueKey: null, ordinal: 1 }])
+    assert.deepStrictEqual(merged(sums, noEvents), sums)
+    assert.deepStrictEqual(merged(noEvents, sums), sums)
   })
 
   it("leave out what is before the first and after the last one", () => {

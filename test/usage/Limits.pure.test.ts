@@ -75,8 +75,8 @@ describe("the thresholds of a limit", () => {
   })
 
   it("of no limit, and of no grant, are never crossed", () => {
-    for (const of of [null, unlimited]) {
-      assert.deepStrictEqual(crossingsAt(of, 80, all, decimal("0"), decimal("99")), noCrossings)
+    for (const none of [null, unlimited]) {
+      assert.deepStrictEqual(crossingsAt(none, 80, all, decimal("0"), decimal("99")), noCrossings)
     }
     assert.isNull(thresholdsOf(unlimited, 80))
   })

@@ -123,7 +123,7 @@ describe("usage above allowances", () => {
   })
 
   it("is above the greatest of them, and not at it", () => {
-    const given = [allowance("3", 0, 9), allowance("5", 0, 9), allowance("4", 0, 9), allowance("1", 0, 9, "x")]
+    const given = [allowance("3", 0, 9), allowance("5", 0, 9), allowance("4", 0, 9), allowance("9", 0, 9, "x")]
     const over = (brought: string | undefined) =>
       overAllowances([day], given, () => brought).map(({ quantity }) => quantity)
     assert.deepStrictEqual([over("5"), over("5.5"), over(undefined)], [[], [0.5], []])
