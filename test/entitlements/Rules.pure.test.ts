@@ -68,10 +68,27 @@ describe("an update of an entitlement", () => {
     assert.deepStrictEqual(applyChanges(second, applyChanges(first)), applyChanges({ ...first, ...second }))
   })
 
+  it("that says nothing of a property leaves it as it is", () => {
+    const before = applyChanges({ description: "Calls", displayOrder: 4, userFacing: false, icon: "phone" })
+    assert.deepStrictEqual(applyChanges({ displayOrder: 5 }, before), { ...before, displayOrder: 5 })
+    assert.strictEqual(before.description, "Calls")
+  })
+
   it("resets a property to its default on null", () => {
     const cleared = { description: null, displayOrder: null, userFacing: null, icon: null }
     const before = applyChanges({ description: "Calls", displayOrder: 4, userFacing: false, icon: "phone" })
     assert.deepStrictEqual(applyChanges(cleared, before), applyChanges({}))
     assert.containSubset(applyChanges({}), { description: null, displayOrder: 0, userFacing: true, icon: null })
+  })
+})
+
+describe("the seats of an entitlement", () => {
+  it("never reset", () => {
+    const errors = (more: object) =>
+      measurementErrors({ name: "Seats", type: "NUMBER", ...more }).map(({ location }) => location)
+    assert.deepStrictEqual(errors({ aggregationMethod: "CONCURRENT" }), [])
+    assert.deepStrictEqual(errors({ aggregationMethod: "CONCURRENT", resetPeriod: null }), [])
+    assert.deepStrictEqual(errors({ aggregationMethod: "CONCURRENT", resetPeriod: "DAY" }), ["body.resetPeriod"])
+    assert.deepStrictEqual(errors({ aggregationMethod: "SUM", resetPeriod: "DAY" }), [])
   })
 })
