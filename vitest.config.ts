@@ -2,8 +2,8 @@ import { availableParallelism } from "node:os"
 import { defineConfig } from "vitest/config"
 
 /**
- * The kind of a test is in the ending of its file (CONTRIBUTING, "Tests"). Only files of processes and of the browser have modules of
- * their own: loading them takes longer than most tests.
+ * The kind of a test is in the ending of its file (CONTRIBUTING, "Tests"). Only files of processes have modules of their own: loading
+ * them takes longer than most tests.
  */
 const kinds = {
   pure: { include: ["test/**/*.pure.test.ts"], isolate: false },
@@ -16,6 +16,7 @@ const kinds = {
   process: { include: ["test/**/*.process.test.ts"], globalSetup: ["test/support/globalSetup.ts"] },
   browser: {
     include: ["test/**/*.browser.test.ts"],
+    isolate: false,
     globalSetup: ["test/support/globalSetup.ts", "test/support/browserSetup.ts"],
   },
 }
