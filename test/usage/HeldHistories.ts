@@ -205,16 +205,23 @@ export interface Asked {
   readonly ends?: Date | null
   readonly at: Date
   readonly known?: Date
-  /** Whether allowances count that are not known yet. */
-  readonly unknownAllowances?: boolean
 }
 
 const zero = BigDecimal.fromNumberUnsafe(0)
 
+const usedIn = (all: ReadonlyArray<Brought>, at: Date, begins: Date): BigDecimal.BigDecimal =>
+  all
+    .filter(({ timestamp }) => timestamp <= at && timestamp >= begins)
+    .reduce((sum, row) => BigDecimal.sum(sum, row.quantity), zero)
+
+/** What is used: all of it was brought. */
+export const expectedUsed = ({ brought: all }: Pick<HeldFacts, "brought">, { at, begins }: Asked): string =>
+  textOf(usedIn(all, at, begins))
+
 /** What is held, said once more: the readers have to agree with it. */
 export const expectedHeld = (
   { allowances, brought: all, reservations }: Omit<HeldFacts, "meter" | "period">,
-  { at, begins, ends = null, known, unknownAllowances = false }: Asked,
+  { at, begins, ends = null, known }: Asked,
 ): string => {
   const isKnown = (from: Date) => (known === undefined || from <= known) && (ends === null || from < ends)
   const isHeld = (ended: Date | null, until: Date) => until > at && until > begins && (ended === null || ended > at)
@@ -222,13 +229,9 @@ export const expectedHeld = (
     .filter(({ created, ended, expires }) => isKnown(created) && isHeld(ended, expires))
     .reduce((sum, row) => BigDecimal.sum(sum, row.quantity), zero)
   const allowed = allowances
-    .filter(
-      ({ ended, from, open, until }) => (unknownAllowances || isKnown(from)) && isHeld(ended, open) && until > begins,
-    )
+    .filter(({ ended, from, open, until }) => isKnown(from) && isHeld(ended, open) && until > begins)
     .reduce((greatest, row) => BigDecimal.max(greatest, row.quantity), zero)
-  const uploaded = all
-    .filter(({ timestamp }) => timestamp <= at && timestamp >= begins)
-    .reduce((sum, row) => BigDecimal.sum(sum, row.quantity), zero)
+  const uploaded = usedIn(all, at, begins)
   return textOf(BigDecimal.sum(reserved, BigDecimal.max(zero, BigDecimal.subtract(allowed, uploaded))))
 }
 

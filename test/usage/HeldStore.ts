@@ -1,38 +1,11 @@
-/** Stores histories of what is held, and reads them through every reader. */
+/** Stores histories of what is held. */
 import { PgClient } from "@effect/sql-pg"
 import { BigDecimal, Context, Effect, Layer } from "effect"
 import { randomUUID } from "node:crypto"
-import { makeCatalogCache } from "../../src/domains/usage/check/hotpath/CatalogCache.ts"
-import { CheckBatchRepo } from "../../src/domains/usage/check/hotpath/Repo.ts"
-import { PastRepo } from "../../src/domains/usage/check/PastRepo.ts"
-import { CheckRepo } from "../../src/domains/usage/check/Repo.ts"
 import { LEDGER_SOURCE } from "../../src/domains/usage/cloudevents/Model.ts"
-import { CloudEventsRepo } from "../../src/domains/usage/cloudevents/Repo.ts"
-import { ImpactRepo } from "../../src/domains/usage/impact/Repo.ts"
-import { LedgerRepo } from "../../src/domains/usage/ledger/LedgerRepo.ts"
-import { heldOf } from "../../src/domains/usage/ledger/HeldSql.ts"
-import { OptimisticRepo } from "../../src/domains/usage/ledger/optimistic/OptimisticRepo.ts"
-import { checkBasisOf } from "../../src/domains/usage/rules/CheckBasis.ts"
-import type { CheckBasis } from "../../src/domains/usage/rules/CheckBasis.ts"
-import type { CheckRow } from "../../src/domains/usage/rules/Terms.ts"
-import { Transactions } from "../../src/kernel/database/Transactions.ts"
 import { createShop } from "../instances/Shop.ts"
 import { licenseStart, meters, periodOf, textOf } from "./HeldHistories.ts"
-import type { HeldFacts, HeldMeter } from "./HeldHistories.ts"
-
-/** What a reader found, by the slug of the meter. */
-export type Found = ReadonlyMap<string, string>
-
-const slugs = meters.map(({ slug }) => slug)
-const decimalText = (text: string | null | undefined): string => textOf(BigDecimal.fromStringUnsafe(text ?? "0"))
-const heldIn = (basis: CheckBasis | undefined): Found =>
-  new Map(slugs.map((slug, index) => [slug, textOf(basis?.bases[index]?.held ?? BigDecimal.fromNumberUnsafe(-1))]))
-
-/** The period after this one; for a meter that never resets, this one. */
-export const periodAfter = (meter: HeldMeter, at: Date) => {
-  const period = periodOf(meter, at)
-  return period.end === null ? period : periodOf(meter, period.end)
-}
+import type { HeldFacts } from "./HeldHistories.ts"
 
 /** A shop whose two instances have a history: `earlier` as it was at the instant of the history, and `today`. */
 const openHeldShop = Effect.gen(function* () {
@@ -55,8 +28,8 @@ const openHeldShop = Effect.gen(function* () {
   yield* sql`UPDATE instances SET created_at = ${licenseStart} WHERE organization_id = ${organizationId}`
   const idOf = (slug: string): string => ids.get(slug) ?? ""
   const slugOf = new Map(Array.from(ids, ([slug, id]) => [id, slug] as const))
-  const foundOf = (rows: ReadonlyArray<readonly [entitlementId: string, quantity: string]>): Found =>
-    new Map(rows.map(([id, quantity]) => [slugOf.get(id) ?? "", decimalText(quantity)]))
+  const bySlug = <A>(rows: ReadonlyArray<readonly [entitlementId: string, found: A]>): ReadonlyMap<string, A> =>
+    new Map(rows.map(([id, found]) => [slugOf.get(id) ?? "", found]))
   const insert = (table: string, rows: ReadonlyArray<Record<string, unknown>>) => {
     const [first, ...others] = rows
     return first === undefined
@@ -170,7 +143,7 @@ const openHeldShop = Effect.gen(function* () {
       ) WHERE organization_id = ${organizationId} AND id = ${instance_id}`
   })
 
-  return { organizationId, licenseId: String(license.id), instances, idOf, foundOf, store }
+  return { organizationId, licenseId: String(license.id), instances, idOf, bySlug, store }
 })
 
 /** The shop of a test. */
@@ -179,134 +152,3 @@ export class HeldShop extends Context.Service<HeldShop, Effect.Success<typeof op
 ) {
   static readonly layer = Layer.effect(HeldShop, openHeldShop)
 }
-
-/** Every reader of what is held, of the instance `earlier` at an instant or, where it reads the past, of the instance `today`. */
-export const readersOf = Effect.fnUntraced(function* ({
-  foundOf,
-  idOf,
-  instances,
-  licenseId,
-  organizationId,
-}: HeldShop["Service"]) {
-  const [single, batched, impact] = [yield* CheckRepo, yield* CheckBatchRepo, yield* ImpactRepo]
-  const [pastRepo, ledger, optimistic, events] = [
-    yield* PastRepo,
-    yield* LedgerRepo,
-    yield* OptimisticRepo,
-    yield* CloudEventsRepo,
-  ]
-  const transactions = yield* Transactions
-  const sql = yield* PgClient.PgClient
-  const basisOf = (rows: ReadonlyArray<CheckRow>, at: Date) => heldIn(checkBasisOf(rows, slugs, at))
-  const lockedAt = (at: Date, periodsOf: (meter: HeldMeter, at: Date) => ReturnType<typeof periodOf>) =>
-    Effect.map(
-      transactions.run(
-        ledger.lockTotals(
-          organizationId,
-          meters.map((meter) => {
-            const { end, start } = periodsOf(meter, at)
-            return {
-              instanceId: instances.earlier,
-              entitlementId: idOf(meter.slug),
-              periodStart: start,
-              periodEnd: end,
-            }
-          }),
-          at,
-        ),
-      ),
-      (rows) => foundOf(rows.map(({ entitlementId, held }) => [entitlementId, textOf(held)])),
-    )
-
-  return {
-    /** A single check, as one with an explanation is. */
-    single: (at: Date, known: Date) =>
-      Effect.map(single.findForCheck(organizationId, "earlier", slugs, { at, known }), (rows) => basisOf(rows, at)),
-    standings: (at: Date, known: Date) =>
-      Effect.map(single.findStandings(organizationId, "earlier", null, { at, known }), (rows) => basisOf(rows, at)),
-    impact: (at: Date, known: Date) =>
-      Effect.map(
-        impact.checked(organizationId, [instances.earlier], { licenseIds: [licenseId] }, { at, known }),
-        (rows) => basisOf(rows, at),
-      ),
-    /** Batched checks: with their catalog, and then with their usage only. */
-    batched: Effect.fnUntraced(function* (at: Date, known: Date) {
-      const catalogs = makeCatalogCache()
-      const question = { organizationId, instance: "earlier", entitlements: slugs, at, known }
-      const rows = yield* batched.findWithCatalog([question], null)
-      const within = yield* batched.findWithCatalog([question], organizationId)
-      catalogs.learn(question, rows)
-      const query = catalogs.usageQueryOf(question)
-      if (query === undefined) return yield* Effect.die(new Error("The catalog was not cached"))
-      const usage = yield* batched.findUsage(query.questions.map((wanted) => ({ wanted, at, known })))
-      return {
-        withCatalog: basisOf(rows, at),
-        within: basisOf(within, at),
-        usageOnly: heldIn(catalogs.basisOf(query, "earlier", usage, at)),
-      }
-    }),
-    past: Effect.fnUntraced(function* (at: Date) {
-      const rows = yield* pastRepo.findTerms(organizationId, "today", slugs, at, false)
-      const keys = meters.map((meter) => ({
-        instanceId: instances.today,
-        entitlementId: idOf(meter.slug),
-        periodStart: periodOf(meter, at).start,
-        method: "SUM" as const,
-      }))
-      const used = new Map(
-        (yield* pastRepo.usageUntil(organizationId, keys, at)).map((usage) => [usage.entitlementId, usage]),
-      )
-      return basisOf(
-        rows.map((row): CheckRow =>
-          row.entitlement === null ? row : { broughtIn: null, ...row, ...used.get(row.entitlementId) },
-        ),
-        at,
-      )
-    }),
-    optimistic: (at: Date) =>
-      Effect.map(
-        optimistic.read(
-          slugs.map((entitlement) => ({ organizationId, instance: "earlier", entitlement })),
-          at,
-        ),
-        (rows) =>
-          foundOf(
-            rows.flatMap(({ meter, total }) => {
-              const own = meters.find(({ slug }) => slug === meter.entitlement)
-              return own !== undefined && total?.periodStart.getTime() === periodOf(own, at).start.getTime()
-                ? [[meter.entitlementId, textOf(total.held)] as const]
-                : []
-            }),
-          ),
-      ),
-    /** The functions of the database. */
-    functions: Effect.fnUntraced(function* (at: Date, known: Date, decidedAt: Date) {
-      const decided = decidedAt > at ? decidedAt : at
-      const rows = yield* Effect.forEach(meters, (meter) => {
-        const { end, start } = periodOf(meter, at)
-        const key = sql`${organizationId}::uuid, ${instances.earlier}::uuid, ${idOf(meter.slug)}::uuid`
-        const period = sql`${start}::timestamptz, ${end}::timestamptz`
-        return sql<Record<"locked" | "cached" | "offline" | "sharded", string>>`
-          SELECT usage_held(${key}, ${period}, ${decided}::timestamptz)::text AS locked,
-            offline_held(${key}, ${period}, ${at}::timestamptz)::text AS offline,
-            (held_with_allowances(${organizationId}::uuid, ${instances.earlier}::uuid, ARRAY[${idOf(meter.slug)}::uuid], ${start}::timestamptz,
-              ${at}::timestamptz, ${known}::timestamptz)::numeric[])[1]::text AS cached,
-            (${heldOf(sql, sql`${organizationId}`, { instance: "t.instance", entitlement: "t.entitlement", begins: "t.begins", ends: "t.ends", at: "t.at" })})::text AS sharded
-          FROM (VALUES (${instances.earlier}::uuid, ${idOf(meter.slug)}::uuid, ${start}::timestamptz, coalesce(${end}::timestamptz, 'infinity'), ${decided}::timestamptz)) AS t (instance, entitlement, begins, ends, at)`.pipe(
-          Effect.map(([row]) => [meter, row] as const),
-        )
-      })
-      const of = (name: "locked" | "cached" | "offline" | "sharded") =>
-        foundOf(rows.map(([meter, row]) => [idOf(meter.slug), row?.[name] ?? "-1"] as const))
-      return { locked: of("locked"), cached: of("cached"), offline: of("offline"), sharded: of("sharded") }
-    }),
-    locked: (at: Date) => lockedAt(at, periodOf),
-    /** The next period, which is locked for what lasts into it. */
-    lockedNext: (at: Date) => lockedAt(at, periodAfter),
-    /** The most that is held in any period: batches of events are compared with it. */
-    mostOfBatch: (at: Date) =>
-      Effect.map(events.held(organizationId, [instances.earlier], at), (rows) =>
-        foundOf(rows.map(({ entitlementId, quantity }) => [entitlementId, quantity])),
-      ),
-  }
-})
