@@ -1,14 +1,17 @@
 /**
  * SQL fragments of an instance's terms: its license, grants, totals and reservations. The SQL of checks is
  * `check/Repo.ts` (a single check), `check/hotpath/Repo.ts` (batched checks) and `check/PastRepo.ts` (checks of the
- * past). Usage joins tables of other domains, because a check has to read all of them in one statement.
+ * past). What is granted is `GrantSql.ts`, what is held `HeldSql.ts`. Usage joins tables of other domains, because a check has to read all of them in one statement.
  *
  * Fragments take the `organization`: a parameter, so that Citus asks one shard. Only a statement about several organizations, which
  * Citus never gets, takes {@link ownOrganization}.
  */
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
-import { currentOverride } from "../instances/overrides/OverridesSql.ts"
+import { currentOverride } from "../../instances/overrides/OverridesSql.ts"
+import { grantJoin, licensedConfiguration, licensedTerms } from "./GrantSql.ts"
+import { broughtIn, ifAllowing, openAllowances, reservedQuantity } from "./HeldSql.ts"
+import type { HeldBounds, HeldMeter } from "./HeldSql.ts"
 
 /** The instant of a check. */
 export interface AsOf {
@@ -22,7 +25,7 @@ export const ownOrganization = (sql: SqlClient): Fragment => sql.literal("i.orga
 
 /** The columns that only an explanation shows: of the license `l`, its family `f` and its grant `g`. */
 export const explainedColumns = `, jsonb_build_object('version', l.version::text, 'family', f.slug, 'lifecycleState',
-    l.lifecycle_state) AS facts, CASE jsonb_typeof(g.value) WHEN 'object' THEN g.value END AS configuration`
+    l.lifecycle_state) AS facts, ${licensedConfiguration}`
 
 /** The family `f` of the license `l`. */
 export const familyJoin = `JOIN license_families f ON f.organization_id = l.organization_id AND f.id = l.family_id`
@@ -31,12 +34,6 @@ export const familyJoin = `JOIN license_families f ON f.organization_id = l.orga
 export const licenseJoin = (sql: SqlClient, organization: Fragment): Fragment => sql`CROSS JOIN LATERAL (
       SELECT slug, grace_days FROM licenses WHERE organization_id = ${organization} AND id = i.license_id OFFSET 0
     ) l`
-
-/** The grant `g` of the entitlement `e` to the instance `i`, if there is one, by one index look-up as well. */
-export const grantJoin = (sql: SqlClient, organization: Fragment): Fragment => sql`LEFT JOIN LATERAL (
-      SELECT value, overage_percent FROM license_entitlements
-      WHERE organization_id = ${organization} AND license_id = i.license_id AND entitlement_id = e.id OFFSET 0
-    ) g ON true`
 
 /**
  * The totals `t` of the instance `i` and the entitlement `e` that may belong to the period of `asked.at`. The caller
@@ -69,20 +66,23 @@ export const liveLeases = (sql: SqlClient, organization: Fragment, entitlementId
       WHERE organization_id = ${organization} AND instance_id = i.id AND entitlement_id = ${sql.literal(entitlementId)}
         AND expires_at > asked.at AND acquired_at <= asked.known`
 
-/** The allowances of the instance `i` that are open at `asked.at`, of the entitlement `e`; `null` if it has none. */
-export const openAllowances = (sql: SqlClient, organization: Fragment): Fragment => sql`
-  CASE WHEN i.allowances_until > asked.at THEN (
-    SELECT jsonb_agg(jsonb_build_object('validUntil', valid_until, 'quantity', quantity::text)) FROM offline_allowances
-    WHERE organization_id = ${organization} AND instance_id = i.id AND entitlement_id = e.id AND valid_from <= asked.known
-      AND open_until > asked.at AND (ended_at IS NULL OR ended_at > asked.at)
-  ) END AS allowances`
+/** What a check takes as held: what was known then, of the instance `i`. */
+export const checkedBounds: HeldBounds = { at: "asked.at", known: "asked.known" }
+
+/** The entitlement of this id, of the instance `i`. */
+export const meterOfInstance = (organization: Fragment, entitlement = "e.id"): HeldMeter => ({
+  organization,
+  instance: "i.id",
+  entitlement,
+})
+
+/** The open allowances of the instance `i` and the entitlement `e`; `null` if it has none. */
+export const checkedAllowances = (sql: SqlClient, organization: Fragment): Fragment =>
+  sql`${ifAllowing(sql, openAllowances(sql, meterOfInstance(organization), checkedBounds))} AS allowances`
 
 /** How much ledgers have brought of the total `t` of the instance `i` and the entitlement `e`, if it may have allowances. */
-const broughtIn = (sql: SqlClient, organization: Fragment): Fragment => sql`
-  CASE WHEN i.allowances_until > asked.at THEN (
-    SELECT quantity::text FROM offline_period_usage
-    WHERE organization_id = ${organization} AND instance_id = i.id AND entitlement_id = e.id AND period_start = t.period_start
-  ) END AS "broughtIn"`
+export const broughtInTotal = (sql: SqlClient, organization: Fragment): Fragment =>
+  sql`${ifAllowing(sql, broughtIn(sql, meterOfInstance(organization), "t.period_start"))} AS "broughtIn"`
 
 /**
  * The columns of a check: of the instance `i`, its license `l`, the entitlement `e`, its grant `g`, a total `t` and
@@ -92,24 +92,16 @@ export const checkedColumns = (sql: SqlClient, organization: Fragment): Fragment
   ${sql.literal(`i.slug AS instance, l.slug AS license, i.start_license_date AS "startLicenseDate",
   i.end_license_date AS "endLicenseDate", ${graceDays}, e.slug AS entitlement, e.type, e.reset_period AS "resetPeriod",
   e.reset_anchor AS "resetAnchor",
-  CASE jsonb_typeof(g.value) WHEN 'object' THEN '{}' ELSE g.value #>> '{}' END AS granted,
-  g.overage_percent AS "overagePercent", ${currentOverride},
+  ${licensedTerms}, ${currentOverride},
   CASE e.aggregation_method WHEN 'CONCURRENT' THEN i.start_license_date ELSE t.period_start END AS "periodStart"`)},
   CASE e.aggregation_method WHEN 'CONCURRENT' THEN (${liveLeases(sql, organization, "e.id")})::text ELSE t.value::text END AS used,
-  h.quantity::text AS held, ${openAllowances(sql, organization)}, ${broughtIn(sql, organization)}`
-
-/** The quantity that reservations of the instance `i` hold of the entitlement of this id. */
-export const heldQuantity = (sql: SqlClient, organization: Fragment, entitlementId: string): Fragment => sql`
-      SELECT sum(quantity) AS quantity FROM usage_reservations
-      WHERE organization_id = ${organization} AND instance_id = i.id AND entitlement_id = ${sql.literal(entitlementId)}
-        AND state = 'HELD' AND expires_at > asked.at AND expires_at <= asked.at + interval '25 hours'
-        AND created_at <= asked.known`
+  h.quantity::text AS held, ${checkedAllowances(sql, organization)}, ${broughtInTotal(sql, organization)}`
 
 /** The grant, the totals and the reserved quantity of the entitlement `e`. */
 export const grantsAndUsageJoins = (sql: SqlClient, organization: Fragment): Fragment => sql`
     ${grantJoin(sql, organization)}
     ${totalsAround(sql, organization, "t.period_start, t.value")}
     LEFT JOIN LATERAL (
-      ${heldQuantity(sql, organization, "e.id")}
+      ${reservedQuantity(sql, meterOfInstance(organization), checkedBounds)}
       OFFSET 0
     ) h ON true`
