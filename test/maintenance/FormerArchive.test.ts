@@ -47,7 +47,11 @@ layer(TestService.layer, { excludeTestServices: true })("an archive of the forme
         const imported = yield* there.command(`import --file ${ARCHIVE}`)
         assert.strictEqual(imported.code, 0, imported.stderr)
         const onDestination = Effect.provideService(PgClient.PgClient, there.sql)
-        assert.deepStrictEqual(yield* onDestination(countsOf(organizationId)), former.counts)
+        // Responses of idempotency keys, which are stored for a day, do not move from there.
+        assert.deepStrictEqual(yield* onDestination(countsOf(organizationId)), {
+          ...former.counts,
+          idempotency_keys: 0,
+        })
         const usage = yield* there.sql`
           SELECT period_start, value::text, sum::text, event_count::int, voided_count::int FROM usage_totals
           WHERE organization_id = ${organizationId} ORDER BY period_start`
