@@ -1,15 +1,14 @@
 /**
- * `npm test`: types, lint, format, generated files, and the suite on the embedded database; then what depends on the server
- * once more on a PostgreSQL server, if one is reachable at `TEST_DATABASE_URL` or on this machine, and on a Citus cluster, if
- * `TEST_CITUS_URL` names a database of its coordinator in which the workers are known.
+ * Runs the checks and tests of one command (CONTRIBUTING, "Tests"): `check`, `test`, `slow`, `servers` or `all`.
  *
- * `npm test -- test/usage` runs only the tests in these files or folders. Options of Vitest, such as `-t <name>`, work too.
+ * `npm test -- test/usage` runs the tests in these files or folders, of every kind. Options of Vitest, such as `-t <name>`, work too.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Redacted } from "effect"
 import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
 import { createRequire } from "node:module"
+import { availableParallelism } from "node:os"
 import { dirname, join } from "node:path"
 import { text } from "node:stream/consumers"
 
@@ -29,17 +28,20 @@ const failed = (title: string): never => {
   process.exit(1)
 }
 
-// Only the tests on a cluster may find it.
-const { TEST_CITUS_URL: cluster, ...environment } = process.env
+// Only the tests on a server may find it.
+const { TEST_CITUS_URL: cluster, TEST_DATABASE_URL: server, ...environment } = process.env
 
-const run = (title: string, args: ReadonlyArray<string>, env: NodeJS.ProcessEnv = {}) => {
+const vitest = (title: string, args: ReadonlyArray<string>, env: NodeJS.ProcessEnv = {}) => {
   console.log(`\n=== ${title}`)
-  const { status } = spawnSync(process.execPath, args, { stdio: "inherit", env: { ...environment, ...env } })
+  const options = { stdio: "inherit", env: { ...environment, ...env } } as const
+  const { status } = spawnSync(process.execPath, [script("vitest"), "run", ...args], options)
   if (status !== 0) failed(title)
 }
 
+const kinds = (...names: ReadonlyArray<string>) => names.map((name) => `--project=${name}`)
+
 /** Runs beside others, and prints its output when it has ended. */
-const check = async (title: string, args: ReadonlyArray<string>) => {
+const beside = async (title: string, args: ReadonlyArray<string>) => {
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] })
   const ended = once(child, "close")
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
@@ -48,140 +50,88 @@ const check = async (title: string, args: ReadonlyArray<string>) => {
   if (status !== 0) failed(title)
 }
 
-const LOCAL_SERVER = "postgres://postgres@127.0.0.1:5432/postgres"
+/** What needs no database. */
+const check = () =>
+  Promise.all([
+    beside("Types", [script("typescript", "tsc"), "--noEmit"]).then(() =>
+      beside("Pure tests", [script("vitest"), "run", "--maxWorkers=1", "--silent=passed-only", ...kinds("pure")]),
+    ),
+    beside("Types of the console", [script("typescript", "tsc"), "-p", "console"])
+      .then(() => beside("Lint", [script("oxlint"), "--type-aware", "--deny-warnings"]))
+      .then(() => beside("Format", [script("oxfmt"), "--check", "."]))
+      .then(() => beside("Generated files", ["src/cli.ts", "openapi", "--check"])),
+  ])
 
-const isReachable = (url: string): Promise<boolean> =>
+const service = () => vitest("Tests on the embedded database", kinds("service"))
+
+const slow = () => vitest("Tests of processes, and in a browser", kinds("process", "browser"))
+
+const LOCAL_SERVER = "postgres://postgres@127.0.0.1:5432/postgres"
+// A worker has a service, and some files start further nodes.
+const CONNECTIONS_PER_WORKER = 40
+
+/** How many workers a server has room for: 0 if it cannot be used. */
+const workersOn = (url: string): Promise<number> =>
   Effect.runPromise(
     Effect.flatMap(
       PgClient.PgClient,
-      (sql) => sql<{ fits: boolean }>`
-        SELECT current_setting('server_version_num')::int >= 150000 AND rolcreatedb AS fits
+      (sql) => sql<{ fits: boolean; connections: number }>`
+        SELECT current_setting('server_version_num')::int >= 150000 AND rolcreatedb AS fits,
+          current_setting('max_connections')::int AS connections
         FROM pg_roles WHERE rolname = current_user`,
     ).pipe(
-      Effect.map((rows) => rows[0]?.fits === true),
+      Effect.map(([row]) =>
+        row?.fits === true ? Math.max(1, Math.floor(row.connections / CONNECTIONS_PER_WORKER)) : 0,
+      ),
+      Effect.map((room) => Math.min(room, availableParallelism())),
       Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1, connectTimeout: "2 seconds" })),
-      Effect.catch(() => Effect.succeed(false)),
+      Effect.catch(() => Effect.succeed(0)),
     ),
   )
 
-const part = process.argv.slice(2)
-if (part.length > 0) {
-  run(`Tests of ${part.join(" ")}`, [script("vitest"), "run", "--maxWorkers=2", ...part], process.env)
-  process.exit(0)
-}
-
-await Promise.all([
-  check("Types", [script("typescript", "tsc"), "--noEmit"]),
-  check("Types of the console", [script("typescript", "tsc"), "-p", "console"])
-    .then(() => check("Lint", [script("oxlint"), "--type-aware", "--deny-warnings"]))
-    .then(() => check("Format", [script("oxfmt"), "--check", "."]))
-    .then(() => check("Generated files", ["src/cli.ts", "openapi", "--check"])),
-])
-// What measures the process or injects faults at certain times runs alone. The other files run two at a time.
-const alone = ["test/faults", "test/guard", "test/start"]
-// Folders and files that start processes or a dedicated database, or that do not depend on the server version: they run once. A
-// file is named by the end or the beginning of its path.
-const onceFolders = [
-  "test/client",
-  "test/clients",
-  "test/cli",
-  "test/connectors",
-  "test/console",
-  "test/contract",
-  "test/deploy",
-  "test/kernel",
-  "test/openapi",
-  "test/pages",
-  "test/http",
-  "test/infra",
-  "test/offline",
-]
-const onceFiles = [
-  "test/access/Gateway",
-  "test/audit/Commands.test.ts",
-  "test/audit/Tree.test.ts",
-  "test/journeys/DemoProcess.test.ts",
-  "test/maintenance/SecretKeys.test.ts",
-  "test/offline-bundles/Example.test.ts",
-  "test/people/Process.test.ts",
-  "test/people/SignIn.test.ts",
-  "test/webhooks/Sender.test.ts",
-  // What a killed process leaves behind is the same on each version.
-  "Kills.test.ts",
-]
-// Files that create ids at a later time than now (`test/support/sharedModules.ts`).
-const withOwnModules = [
-  "test/access/Credentials.test.ts",
-  "test/access/OrganizationTokens.test.ts",
-  "test/access/TokenRotation.test.ts",
-  "test/audit/Retention.test.ts",
-  "test/events/Rules.test.ts",
-  "test/instances/TermNotices.test.ts",
-  "test/maintenance/Sweeper.test.ts",
-  "test/maintenance/TokenRetention.test.ts",
-  "test/migrations/LicenseMigrations.test.ts",
-  "test/offline-bundles/LedgersAllowances.test.ts",
-  "test/offline-bundles/LedgersCounting.test.ts",
-  "test/offline-bundles/Revocations.test.ts",
-  "test/offline-bundles/Rotation.test.ts",
-  "test/usage/Leases.test.ts",
-  "test/usage/Reservations.test.ts",
-]
-// What runs once elsewhere, and once more on Citus: the whole interface, processes that are killed, and the demo.
-const onceMoreOnCitus = [
-  "test/client/",
-  "test/connectors/",
-  "test/contract/",
-  "test/http/",
-  "test/offline-bundles/Example.test.ts",
-  "test/journeys/DemoProcess.test.ts",
-  "Kills.test.ts",
-]
-const globsOf = (folders: ReadonlyArray<string>, files: ReadonlyArray<string> = []) => [
-  ...folders.map((folder) => `${folder}/**`),
-  ...files.map((file) => (file.startsWith("test/") ? `${file}*` : `**/*${file}`)),
-]
-const twoAtATime = (excluded: ReadonlyArray<string>, ...more: ReadonlyArray<string>) => [
-  script("vitest"),
-  "run",
-  "--maxWorkers=2",
-  ...excluded.flatMap((pattern) => ["--exclude", pattern]),
-  ...more,
-]
-// Most files share the modules of their worker: loading them for each file would take as long as the tests.
-const shared = twoAtATime([...globsOf(alone), ...globsOf(onceFolders, [...onceFiles, ...withOwnModules])])
-const SHARED = { TEST_SHARED_MODULES: "1" }
-run("Tests on the embedded database", shared, SHARED)
-run(
-  "Tests with their own modules, and tests that run once",
-  twoAtATime(globsOf(alone), ...onceFolders.map((folder) => `${folder}/`), ...onceFiles, ...withOwnModules),
-)
-run("Tests of processes and their faults", [script("vitest"), "run", "--maxWorkers=1", ...alone])
-
-const server = process.env["TEST_DATABASE_URL"] ?? LOCAL_SERVER
-if (await isReachable(server)) {
-  // Each file has a dedicated database. Any server has enough connections for two files.
-  run("Tests on the PostgreSQL server", shared, { ...SHARED, TEST_DATABASE_URL: server })
-  run("Tests with their own modules on the PostgreSQL server", twoAtATime([], ...withOwnModules), {
-    TEST_DATABASE_URL: server,
-  })
-} else {
-  console.log("\n=== No PostgreSQL server of version 15 or newer is reachable: only the embedded database was tested")
-}
-if (cluster === undefined) {
-  console.log("\n=== TEST_CITUS_URL is not set: nothing was tested on Citus but what starts a cluster of its own")
-} else {
-  run("Tests on Citus", shared, { ...SHARED, TEST_CITUS_URL: cluster })
-  run(
-    "Tests with their own modules, and tests that run once, on Citus",
-    twoAtATime([], ...withOwnModules, ...onceMoreOnCitus),
-    {
-      TEST_CITUS_URL: cluster,
-    },
-  )
-  run("Requests that may ask one shard only", [script("vitest"), "run", "test/contract/OneShard.test.ts"], {
+/** What depends on the database server. */
+const servers = async () => {
+  const url = server ?? LOCAL_SERVER
+  const workers = await workersOn(url)
+  if (workers > 0) {
+    const on = { TEST_DATABASE_URL: url }
+    vitest("Tests on the PostgreSQL server", [`--maxWorkers=${workers}`, ...kinds("service")], on)
+    vitest("Plans of the PostgreSQL server", ["test/maintenance/BackgroundStatements"], on)
+  } else if (server !== undefined) {
+    failed("TEST_DATABASE_URL names no PostgreSQL of version 15 or newer on which databases can be created")
+  } else {
+    console.log("\n=== No PostgreSQL server of version 15 or newer is reachable: only the embedded database was tested")
+  }
+  if (cluster === undefined) {
+    console.log("\n=== TEST_CITUS_URL is not set: nothing was tested on Citus but what starts a cluster of its own")
+    return
+  }
+  vitest("Tests on Citus", kinds("service", "process"), { TEST_CITUS_URL: cluster })
+  vitest("Requests that may ask one shard only", ["test/contract/OneShard.test.ts"], {
     TEST_CITUS_URL: cluster,
     TEST_CITUS_ONE_SHARD: "1",
   })
 }
+
+const commands: Readonly<Record<string, () => unknown>> = {
+  check,
+  test: async () => {
+    await check()
+    service()
+  },
+  slow,
+  servers,
+  all: async () => {
+    await check()
+    service()
+    slow()
+    await servers()
+  },
+}
+
+const [name = "", ...part] = process.argv.slice(2)
+const command = commands[name]
+if (command === undefined) failed(`There is no command ${name}. The commands are ${Object.keys(commands).join(", ")}`)
+if (part.length > 0) vitest(`Tests of ${part.join(" ")}`, part, process.env)
+else await command!()
 console.log("\nEverything passed.")

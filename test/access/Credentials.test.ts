@@ -28,7 +28,7 @@ const issueIn = Effect.fnUntraced(function* (organizationId: string, expiresAt: 
   )
 })
 
-layer(TestService.layer, { excludeTestServices: true })("credentials", (it) => {
+layer(TestService.separate, { excludeTestServices: true })("credentials", (it) => {
   it.effect("a token works before the instant of its expiry, and fails at it", () =>
     Effect.gen(function* () {
       const { tenant } = yield* TestService

@@ -41,7 +41,7 @@ const authenticated = Effect.gen(function* () {
 const errorOf = (tokens: GatewayTokens["Service"], text: string) =>
   Effect.map(Effect.flip(tokens.verify(Redacted.make(text))), (problem) => problem._tag)
 
-layer(TestService.layer, { excludeTestServices: true })("internal JWTs of a gateway", (it) => {
+layer(TestService.separate, { excludeTestServices: true })("internal JWTs of a gateway", (it) => {
   it.effect("an internal JWT contains its type, issuer, audience and the row's id, but not the secret", () =>
     Effect.gen(function* () {
       const { row, token } = yield* authenticated

@@ -51,7 +51,7 @@ const heldOpen = Effect.fnUntraced(function* <A, E, R>(work: Effect.Effect<A, E,
   return { commit: Effect.andThen(mayCommit.open, Fiber.join(fiber)) }
 })
 
-layer(TestService.layer, { excludeTestServices: true })("minting and revoking the parent", (it) => {
+layer(TestService.separate, { excludeTestServices: true })("minting and revoking the parent", (it) => {
   it.effect("a revocation waits for a mint in flight and revokes its token too", () =>
     Effect.gen(function* () {
       const { mint, revoke } = yield* parent()

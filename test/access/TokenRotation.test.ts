@@ -78,7 +78,7 @@ const atInstant = <A, E, R>(
     }).pipe(Effect.provide(TestClock.layer()))
   })
 
-layer(TestService.layer, { excludeTestServices: true })("the life of a token", (it) => {
+layer(TestService.separate, { excludeTestServices: true })("the life of a token", (it) => {
   it.effect("a rotation without a body ends the old token immediately", () =>
     Effect.gen(function* () {
       const { core } = yield* TestService

@@ -173,7 +173,7 @@ const gatewayed = (gateway: Gateway) =>
       const origin = yield* gateway.start({ core: hostOf(core), internal: hostOf(origins.internal) })
       return { origin, core, issuer }
     }),
-  ).pipe(Layer.provideMerge(TestService.layer))
+  ).pipe(Layer.provideMerge(TestService.separate))
 
 /** Describes each gateway of deploy/ in front of the Core API. One that is not installed is skipped. */
 export const forEachGateway = (tests: (layer: ReturnType<typeof gatewayed>, gateway: Gateway) => void) => {

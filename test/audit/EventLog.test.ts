@@ -4,7 +4,7 @@ import { createHash, createPublicKey, verify } from "node:crypto"
 import { openCheckpoint } from "../../src/domains/audit/rules/Notes.ts"
 import { isConsistent, isIncluded, readProof } from "../../src/domains/audit/rules/Proofs.ts"
 import { leafHash } from "../../src/domains/audit/rules/Tree.ts"
-import { allowInventedEvents } from "../support/eventSchemas.ts"
+import { allowInventedEvents } from "../support/recorded.ts"
 import { TestService } from "../support/TestService.ts"
 import { openLog } from "./support.ts"
 

@@ -5,7 +5,7 @@ import { leafHash } from "../../src/domains/audit/rules/Tree.ts"
 import { EventLog } from "../../src/domains/events/log/EventLog.ts"
 import { EVENT_TEXT, eventText } from "../../src/domains/events/log/EventText.ts"
 import { newId } from "../../src/kernel/values/Identifiers.ts"
-import { allowInventedEvents } from "../support/eventSchemas.ts"
+import { allowInventedEvents } from "../support/recorded.ts"
 import { TestService } from "../support/TestService.ts"
 import { openLog } from "./support.ts"
 

@@ -6,7 +6,7 @@ import { LogReader } from "../../src/domains/audit/log/LogReader.ts"
 import { EventRetention } from "../../src/domains/audit/Retention.ts"
 import { CurrentRetentionPeriods } from "../../src/kernel/ports/RetentionPeriods.ts"
 import { now } from "../../src/kernel/values/Timestamp.ts"
-import { allowInventedEvents } from "../support/eventSchemas.ts"
+import { allowInventedEvents } from "../support/recorded.ts"
 import { TestService } from "../support/TestService.ts"
 import { openLog } from "./support.ts"
 
@@ -46,7 +46,7 @@ const then = (day: number, millis = 0) => TestClock.setTime(START + day * DAY + 
 
 const simulated = <A, E, R>(work: Effect.Effect<A, E, R>) => work.pipe(Effect.provide(TestClock.layer()))
 
-layer(TestService.layer, { excludeTestServices: true })("retention of events", (it) => {
+layer(TestService.separate, { excludeTestServices: true })("retention of events", (it) => {
   it.effect("deletes whole days from the start of the log, says so in the log, and leaves cursors valid", () =>
     simulated(
       Effect.gen(function* () {

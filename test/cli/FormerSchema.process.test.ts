@@ -3,7 +3,8 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { citusVersion } from "../../src/infra/database/ClusterState.ts"
-import { randomCredential, settings, start, temporaryDirectory } from "../support/ServiceProcess.ts"
+import { randomCredential, settings, start } from "../support/ServiceProcess.ts"
+import { temporaryDirectory } from "../support/temporaryDirectory.ts"
 import { emptyDatabase, query } from "./database.ts"
 
 const WAY =

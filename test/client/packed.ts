@@ -6,7 +6,7 @@ import { join, resolve } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { inject } from "vitest"
 import { runNode } from "../support/runNode.ts"
-import { temporaryDirectory } from "../support/ServiceProcess.ts"
+import { temporaryDirectory } from "../support/temporaryDirectory.ts"
 import { withReason } from "../support/skipped.ts"
 
 export const root = resolve(import.meta.dirname, "../..")

@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { join } from "node:path"
-import { temporaryDirectory } from "../support/ServiceProcess.ts"
+import { temporaryDirectory } from "../support/temporaryDirectory.ts"
 import { TestService } from "../support/TestService.ts"
 import { dropEachThird, newInstance } from "./world.ts"
 

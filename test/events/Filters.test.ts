@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { Events } from "../../src/domains/events/Service.ts"
 import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
-import { allowInventedEvents } from "../support/eventSchemas.ts"
+import { allowInventedEvents } from "../support/recorded.ts"
 import { TestService } from "../support/TestService.ts"
 
 allowInventedEvents()

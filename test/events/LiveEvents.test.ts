@@ -10,7 +10,7 @@ import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import { newId } from "../../src/kernel/values/Identifiers.ts"
 import { now } from "../../src/kernel/values/Timestamp.ts"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
-import { allowInventedEvents } from "../support/eventSchemas.ts"
+import { allowInventedEvents } from "../support/recorded.ts"
 import { TestService } from "../support/TestService.ts"
 import type { Call } from "../support/TestService.ts"
 import { anotherNode, follow, names } from "./support.ts"
@@ -46,7 +46,7 @@ const stalledReader = (origin: string, token: string) =>
 const createPart = (core: Call, token: string, name: string) =>
   core("POST", "/components", { token, body: { name, version: "1" } })
 
-layer(TestService.layer.pipe(Layer.provide(Layer.succeed(LiveStreamLimits, pace))), { excludeTestServices: true })(
+layer(TestService.separate.pipe(Layer.provide(Layer.succeed(LiveStreamLimits, pace))), { excludeTestServices: true })(
   "the live stream",
   (it) => {
     it.effect("sends new events in the same form as the pages", () =>

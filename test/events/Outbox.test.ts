@@ -5,7 +5,7 @@ import { Events } from "../../src/domains/events/Service.ts"
 import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import { Signals } from "../../src/kernel/ports/Signals.ts"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
-import { allowInventedEvents } from "../support/eventSchemas.ts"
+import { allowInventedEvents } from "../support/recorded.ts"
 import { TestService } from "../support/TestService.ts"
 import { waitUntil } from "../webhooks/EngineFixture.ts"
 

@@ -4,12 +4,12 @@ import { Effect } from "effect"
 import { EventsRepo } from "../../src/domains/events/Repo.ts"
 import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
-import { allowInventedEvents } from "../support/eventSchemas.ts"
+import { allowInventedEvents } from "../support/recorded.ts"
 import { TestService } from "../support/TestService.ts"
 
 allowInventedEvents()
 
-layer(TestService.layer, { excludeTestServices: true })("placing events", (it) => {
+layer(TestService.separate, { excludeTestServices: true })("placing events", (it) => {
   it.effect("reads only the new ones, also by a plan from when the stream was short", () =>
     Effect.gen(function* () {
       const { tenant } = yield* TestService

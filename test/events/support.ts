@@ -81,6 +81,6 @@ export const names = (reader: Reader, count: number) =>
   Effect.map(Effect.replicateEffect(reader.next, count), (events) => events.map(({ data }) => data.data.name))
 
 /** Starts another node of the service on the database of this test. */
-export const anotherNode = Effect.map(Layer.build(Layer.fresh(TestService.layer)), (built) =>
+export const anotherNode = Effect.map(Layer.build(Layer.fresh(TestService.separate)), (built) =>
   Context.get(built, TestService),
 )

@@ -10,7 +10,7 @@ import { randomInt } from "node:crypto"
 import { join } from "node:path"
 import * as EmbeddedPostgres from "../../src/infra/embedded/EmbeddedPostgres.ts"
 import { citusCluster, whyNoCitus } from "../support/CitusCluster.ts"
-import { temporaryDirectory } from "../support/ServiceProcess.ts"
+import { temporaryDirectory } from "../support/temporaryDirectory.ts"
 import { faults, run, reportLines } from "./support/Campaign.ts"
 import type { Fault } from "./support/Campaign.ts"
 

@@ -5,7 +5,7 @@ import { TestService } from "../support/TestService.ts"
 import { published } from "./published.ts"
 import { tenantWithCalls } from "./tenant.ts"
 
-layer(TestService.layer, { excludeTestServices: true })("the flag manifest", (it) => {
+layer(TestService.separate, { excludeTestServices: true })("the flag manifest", (it) => {
   const MANIFEST = "/openfeature/v0/manifest"
 
   it.effect("the manifest lists flags with a fallback by key and matches the OpenFeature schema", () =>
@@ -89,7 +89,7 @@ layer(TestService.layer, { excludeTestServices: true })("the flag manifest", (it
   )
 })
 
-layer(TestService.layer, { excludeTestServices: true })("the flag manifest without its table", (it) => {
+layer(TestService.separate, { excludeTestServices: true })("the flag manifest without its table", (it) => {
   it.effect("a failing manifest returns 500 with `error.message` and no internals", () =>
     Effect.gen(function* () {
       const { call } = yield* tenantWithCalls

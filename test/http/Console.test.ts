@@ -55,7 +55,7 @@ class TestIssuer extends Context.Service<TestIssuer, string>()("keyshelf/test/Co
 
 const WEBHOOKS = "https://webhooks.keyshelf.example/base"
 
-const service = TestService.layer.pipe(
+const service = TestService.separate.pipe(
   Layer.provideMerge(
     Layer.effectContext(
       Effect.gen(function* () {

@@ -28,7 +28,7 @@ const preflight = (call: Call, path: string, origin: string, method = "POST") =>
   })
 
 const serviceFor = (origins: CorsOrigins | undefined) =>
-  TestService.layer.pipe(Layer.provide(Layer.succeed(Cors.AllowedOrigins, origins)))
+  TestService.separate.pipe(Layer.provide(Layer.succeed(Cors.AllowedOrigins, origins)))
 
 const limited = serviceFor(new Set([APP, "http://localhost:5173"])).pipe(
   Layer.provide(Layer.effect(CurrentBudgets, inMemoryBudgets({ requests: 6, unit: "hour" }))),

@@ -14,7 +14,7 @@ import type { HttpResponse } from "../support/TestService.ts"
 
 const lifecycle: Lifecycle = { phase: "serving" }
 
-const observedService = TestService.layer.pipe(
+const observedService = TestService.separate.pipe(
   Layer.provideMerge(
     Layer.merge(
       Layer.succeed(CurrentLifecycle, lifecycle),

@@ -91,7 +91,7 @@ layer(TestService.layer, { excludeTestServices: true })("what an Idempotency-Key
   it.effect("a retry through another node replays, and a secret is not created twice", () =>
     Effect.gen(function* () {
       const one = yield* TestService
-      const two = Context.get(yield* Layer.build(Layer.fresh(TestService.layer)), TestService)
+      const two = Context.get(yield* Layer.build(Layer.fresh(TestService.separate)), TestService)
       assert.notStrictEqual(one.origins.core, two.origins.core)
       const { token } = yield* one.tenant()
       const call = { token, key: randomUUID(), body: BODY, target: PATH }

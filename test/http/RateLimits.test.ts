@@ -71,7 +71,7 @@ describe("a budget of three requests a minute", () => {
   )
 })
 
-const serviceWithLimits = TestService.layer.pipe(
+const serviceWithLimits = TestService.separate.pipe(
   Layer.provide(Layer.effect(CurrentBudgets, inMemoryBudgets({ requests: 20, unit: "hour" }))),
 )
 
@@ -128,7 +128,7 @@ layer(serviceWithLimits, { excludeTestServices: true })("a service with limits",
   )
 })
 
-layer(TestService.layer, { excludeTestServices: true })("a service without limits", (it) => {
+layer(TestService.separate, { excludeTestServices: true })("a service without limits", (it) => {
   it.effect("responses have no rate limit headers if limits are disabled", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
@@ -139,7 +139,9 @@ layer(TestService.layer, { excludeTestServices: true })("a service without limit
 })
 
 layer(
-  TestService.layer.pipe(Layer.provide(Layer.effect(CurrentBudgets, inMemoryBudgets({ requests: 2, unit: "hour" })))),
+  TestService.separate.pipe(
+    Layer.provide(Layer.effect(CurrentBudgets, inMemoryBudgets({ requests: 2, unit: "hour" }))),
+  ),
   {
     excludeTestServices: true,
   },

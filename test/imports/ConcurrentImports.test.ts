@@ -17,7 +17,7 @@ const openNodes = Effect.gen(function* () {
   const shop = yield* createShop
   const sql = yield* PgClient.PgClient
   const one = yield* TestService
-  const two = Context.get(yield* Layer.build(Layer.fresh(TestService.layer)), TestService)
+  const two = Context.get(yield* Layer.build(Layer.fresh(TestService.separate)), TestService)
   const { token } = shop.tenant
   const send = (node: typeof one, body: object, headers: Record<string, string> = {}) =>
     node.core("POST", "/imports", { token, body, headers })

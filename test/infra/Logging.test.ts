@@ -30,7 +30,7 @@ const capture = () => {
 
 const captured = capture()
 
-const loudService = TestService.layer.pipe(
+const loudService = TestService.separate.pipe(
   Layer.provide([
     Layer.succeed(TestLogLevel, "Debug"),
     Layer.succeed(Console.Console, captured.console),

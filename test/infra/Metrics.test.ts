@@ -58,7 +58,7 @@ const existing = Effect.gen(function* () {
   }
 })
 
-const watchedService = Layer.mergeAll(TestService.layer, ProcessMetrics.layer, RequestDeadlines.layer)
+const watchedService = Layer.mergeAll(TestService.separate, ProcessMetrics.layer, RequestDeadlines.layer)
 
 layer(watchedService, { excludeTestServices: true })("/metrics", (it) => {
   it.effect("requests are counted and timed by route template", () =>

@@ -59,7 +59,7 @@ class Receiver extends Context.Service<
 
 const soon = { traces: "50 millis", metrics: "100 millis", logs: "50 millis" } as const
 
-const tracedService = TestService.layer.pipe(
+const tracedService = TestService.separate.pipe(
   Layer.provide(Layer.succeed(TestLogLevel, "Info")),
   Layer.provide(Layer.unwrap(Effect.map(Receiver, ({ url }) => OtlpExport.layerFrom(url, soon)))),
   // The exporters add a logger to these; nothing is printed on the terminal.
@@ -191,7 +191,7 @@ layer(tracedService, { excludeTestServices: true })("a service with an OTLP rece
   )
 })
 
-layer(TestService.layer.pipe(Layer.provide(OtlpExport.layerFrom("http://127.0.0.1:1", soon))), {
+layer(TestService.separate.pipe(Layer.provide(OtlpExport.layerFrom("http://127.0.0.1:1", soon))), {
   excludeTestServices: true,
 })("a service whose OTLP receiver is unreachable", (it) => {
   it.effect("requests succeed without delay while the OTLP receiver is unreachable", () =>

@@ -39,7 +39,7 @@ const openShop = Effect.gen(function* () {
   return { ...shop, customer, patch, told }
 })
 
-layer(TestService.layer, { excludeTestServices: true })("the events about the end of a license", (it) => {
+layer(TestService.separate, { excludeTestServices: true })("the events about the end of a license", (it) => {
   it.effect("come once each over the years, however often a node looks", () =>
     Effect.gen(function* () {
       const { patch, told } = yield* openShop

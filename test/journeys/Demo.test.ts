@@ -17,7 +17,7 @@ const played = Effect.fnUntraced(function* (origins: Origins, credential: string
     Effect.catchTag("DemoFailed", (error) => Effect.succeed(error.message)),
     Effect.provide(Stage.layer(origins)),
     Effect.provideService(Console.Console, recorder),
-    // This service has no dispatcher. test/journeys/DemoProcess.test.ts receives the event.
+    // This service has no dispatcher. test/journeys/DemoProcess.process.test.ts receives the event.
     Effect.provideService(MaxWait, Duration.millis(50)),
   )
   return { stopped, text: lines.join("\n") }

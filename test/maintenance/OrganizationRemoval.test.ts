@@ -7,7 +7,7 @@ import { now } from "../../src/kernel/values/Timestamp.ts"
 import { endpoints } from "../contract/endpoints.ts"
 import { populate, scenarioOf } from "../contract/scenarios.ts"
 import { anotherNode, follow } from "../events/support.ts"
-import { allowInventedEvents } from "../support/eventSchemas.ts"
+import { allowInventedEvents } from "../support/recorded.ts"
 import { TestService } from "../support/TestService.ts"
 import type { Tenant } from "../support/TestService.ts"
 import { countsOf, crowdedOrganization, tables } from "./crowded.ts"
@@ -23,7 +23,7 @@ const remove = Effect.fnUntraced(function* ({ organizationId }: Tenant) {
   assert.deepStrictEqual([removed.status, removed.text], [204, ""])
 })
 
-layer(TestService.layer, { excludeTestServices: true })("the removal of an organization", (it) => {
+layer(TestService.separate, { excludeTestServices: true })("the removal of an organization", (it) => {
   it.effect("deletes from every table that has rows of organizations", () =>
     Effect.gen(function* () {
       const removal = yield* OrganizationRemoval
@@ -110,7 +110,7 @@ layer(TestService.layer, { excludeTestServices: true })("the removal of an organ
   )
 })
 
-layer(TestService.layer, { excludeTestServices: true })("a removed organization", (it) => {
+layer(TestService.separate, { excludeTestServices: true })("a removed organization", (it) => {
   it.effect("has no working credential on any node, also not at the token validation", () =>
     Effect.gen(function* () {
       const one = yield* TestService

@@ -8,7 +8,7 @@ import * as Worker from "../../src/domains/maintenance/Worker.ts"
 import { TestService } from "../support/TestService.ts"
 import { at, DAY, expiryEvents, withTestClock, issue, keysExpiring, sweep, sweeperWith } from "./sweeping.ts"
 
-layer(TestService.layer, { excludeTestServices: true })("the sweeper", (it) => {
+layer(TestService.separate, { excludeTestServices: true })("the sweeper", (it) => {
   it.effect("events are retained forever unless a retention period is configured", () =>
     withTestClock((then) =>
       Effect.gen(function* () {

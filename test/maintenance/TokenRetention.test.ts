@@ -3,7 +3,7 @@ import { Duration, Effect, Option } from "effect"
 import { TestService } from "../support/TestService.ts"
 import { at, DAY, expiryEvents, withTestClock, issue, areStored, revoke, sweep, sweeperWith } from "./sweeping.ts"
 
-layer(TestService.layer, { excludeTestServices: true })("the sweeper and tokens that ended", (it) => {
+layer(TestService.separate, { excludeTestServices: true })("the sweeper and tokens that ended", (it) => {
   it.effect("a revoked token is retained for 90 days and then deleted", () =>
     withTestClock((then) =>
       Effect.gen(function* () {

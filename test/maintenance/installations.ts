@@ -13,7 +13,7 @@ import { SecretKeysRepo } from "../../src/domains/maintenance/SecretKeysRepo.ts"
 import { migrate } from "../../src/infra/database/Migrations.ts"
 import { emptyDatabase } from "../cli/database.ts"
 import { shell } from "../cli/shell.ts"
-import { temporaryDirectory } from "../support/ServiceProcess.ts"
+import { temporaryDirectory } from "../support/temporaryDirectory.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { testSecrets, TestService } from "../support/TestService.ts"
 
@@ -31,7 +31,7 @@ const onOneServer = Layer.effect(
 
 /** Another installation, on a database of its own, with the same secret key. */
 const installationOn = (database: typeof TestDatabase.layer) =>
-  Effect.map(Layer.build(Layer.fresh(Layer.provideMerge(TestService.layer, Layer.fresh(database)))), (built) => ({
+  Effect.map(Layer.build(Layer.fresh(Layer.provideMerge(TestService.separate, Layer.fresh(database)))), (built) => ({
     service: Context.get(built, TestService),
     sql: Context.get(built, PgClient.PgClient),
     url: Context.get(built, TestDatabase).url,

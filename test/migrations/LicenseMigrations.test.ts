@@ -48,7 +48,7 @@ const openShop = Effect.fnUntraced(function* (instances: number) {
   return { ...shop, events, items, licenses, migrate, read }
 })
 
-layer(TestService.layer, { excludeTestServices: true })("a license migration", (it) => {
+layer(TestService.separate, { excludeTestServices: true })("a license migration", (it) => {
   it.effect("moves every instance of a license once, with its event, and keeps usage and overrides", () =>
     Effect.gen(function* () {
       const { call, events, items, licenses, migrate, read } = yield* openShop(3)

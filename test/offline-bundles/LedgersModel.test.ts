@@ -66,7 +66,7 @@ const swapped = (lines: ReadonlyArray<string>, at: number): ReadonlyArray<string
   return [...lines.slice(0, place), ...lines.slice(place).toReversed()]
 }
 
-layer(OtherNode.layer.pipe(Layer.provideMerge(TestService.layer)), { excludeTestServices: true })(
+layer(OtherNode.layer.pipe(Layer.provideMerge(TestService.separate)), { excludeTestServices: true })(
   "an upload of a ledger",
   (it) => {
     it.effect.prop(

@@ -9,7 +9,7 @@ import { openSite } from "./Site.ts"
 const lines: Array<string> = []
 const collecting = Logger.layer([Logger.map(Logger.formatJson, (line) => void lines.push(line))])
 
-const loudService = TestService.layer.pipe(Layer.provide([Layer.succeed(TestLogLevel, "Debug"), collecting]))
+const loudService = TestService.separate.pipe(Layer.provide([Layer.succeed(TestLogLevel, "Debug"), collecting]))
 
 layer(loudService, { excludeTestServices: true })("the private halves of signing keys", (it) => {
   it.effect("are in no table, no log and no answer, in no encoding", () =>

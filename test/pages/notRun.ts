@@ -8,7 +8,8 @@ export interface NotRun {
 const INSTALLS = "It installs packages from a registry. The tests run in such a checkout already."
 const DEMO = "It uses the default ports. The tests of the demo run it on free ones."
 const SERVES = "It does not end: it serves until it is stopped. Tests of start, image and gateways cover it."
-const SERVER = "It needs a PostgreSQL server and its client programs. test/deploy/Backup.test.ts runs these scripts."
+const SERVER =
+  "It needs a PostgreSQL server and its client programs. test/deploy/Backup.process.test.ts runs these scripts."
 
 export const NOT_RUN: ReadonlyArray<NotRun> = [
   { page: "README.md", begins: "npm ci && npm start", reason: INSTALLS },
@@ -18,17 +19,17 @@ export const NOT_RUN: ReadonlyArray<NotRun> = [
   {
     page: "docs/audit.md",
     begins: "keyshelf audit restart --organization acme",
-    reason: "It ends the log of the examples. test/audit/Restart.test.ts runs it.",
+    reason: "It ends the log of the examples. test/audit/Restart.process.test.ts runs it.",
   },
   {
     page: "docs/client.md",
     begins: "npm ci --prefix clients/typescript && npm pack ./clients/typescript",
-    reason: "It installs packages from a registry. test/client/Package.test.ts does the same.",
+    reason: "It installs packages from a registry. test/client/Package.process.test.ts does the same.",
   },
   {
     page: "docs/event-bridge.md",
     begins: "export KEYSHELF_URL=https://keyshelf.example.com KEYSHELF_TOKEN=ksh_...",
-    reason: "It does not end, and needs NATS. test/cli/remote/Bridge.test.ts runs it.",
+    reason: "It does not end, and needs NATS. test/cli/remote/Bridge.process.test.ts runs it.",
   },
   {
     page: "docs/feature-flags.md",
@@ -49,7 +50,7 @@ export const NOT_RUN: ReadonlyArray<NotRun> = [
   {
     page: "docs/moving-organizations.md",
     begins: "keyshelf organization export --organization acme --file acme.keyshelf.gz     # at the source",
-    reason: "It needs two installations. test/maintenance/OrganizationMove.test.ts runs these commands.",
+    reason: "It needs two installations. test/maintenance/OrganizationMove.process.test.ts runs these commands.",
   },
   { page: "docs/operating.md", begins: "npm ci && npm start", reason: INSTALLS },
   {
@@ -74,12 +75,13 @@ export const NOT_RUN: ReadonlyArray<NotRun> = [
   {
     page: "docs/sdk-go.md",
     begins: "go mod edit -require=keyshelf.example/keyshelf@v0.1.0 -replace=keyshelf.example/keyshelf=./keyshelf",
-    reason: "It changes a module of yours. test/clients/Products.test.ts installs the client into one.",
+    reason: "It changes a module of yours. test/clients/Products.process.test.ts installs the client into one.",
   },
   {
     page: "docs/sdk-python.md",
     begins: "pip install ./clients/python",
-    reason: "It installs into the Python of the machine. test/clients/Products.test.ts installs it into a folder.",
+    reason:
+      "It installs into the Python of the machine. test/clients/Products.process.test.ts installs it into a folder.",
   },
   {
     page: "docs/sdk-typescript.md",
@@ -90,6 +92,7 @@ export const NOT_RUN: ReadonlyArray<NotRun> = [
   {
     page: "docs/sdk-typescript.md",
     begins: "npm ci --prefix clients/typescript && npm pack ./clients/typescript",
-    reason: "It installs packages from a registry. test/clients/Products.test.ts installs the client into a project.",
+    reason:
+      "It installs packages from a registry. test/clients/Products.process.test.ts installs the client into a project.",
   },
 ]

@@ -157,7 +157,7 @@ const signIn = (origin: string, login: string, scope = "openid"): Effect.Effect<
     return access_token
   })
 
-const service = TestService.layer.pipe(Layer.provideMerge(provider))
+const service = TestService.separate.pipe(Layer.provideMerge(provider))
 
 layer(service, { excludeTestServices: true })("with a real OpenID provider", (it) => {
   it.effect(

@@ -13,7 +13,7 @@ export class TestIssuer extends Context.Service<TestIssuer, Issuer.Issuer>()("ke
 
 /** The service with a test issuer, in the given authentication mode. */
 export const serviceWithIssuer = (settings?: Partial<Provider>, mode: "direct" | "gateway" = "direct") =>
-  TestService.layer.pipe(
+  TestService.separate.pipe(
     Layer.provideMerge(
       Layer.effectContext(
         Effect.map(Issuer.start, (issuer) =>

@@ -4,7 +4,8 @@ import { spawn, spawnSync } from "node:child_process"
 import { chmod, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { databaseProxy } from "./cable.ts"
-import { freePorts, temporaryDirectory } from "./ServiceProcess.ts"
+import { freePorts } from "./ServiceProcess.ts"
+import { temporaryDirectory } from "./temporaryDirectory.ts"
 import { withReason } from "./skipped.ts"
 
 const command = ["pgbouncer", "/usr/sbin/pgbouncer"].find(

@@ -4,28 +4,15 @@ import type { Scope } from "effect"
 import { spawn } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
 import { randomBytes, randomInt } from "node:crypto"
-import { chmod, mkdtemp, rm } from "node:fs/promises"
 import { createServer } from "node:net"
 import type { AddressInfo } from "node:net"
-import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
-
 import { leakedIn } from "./issuedSecrets.ts"
 
 const root = join(import.meta.dirname, "../..")
 
 /** Generates a bootstrap credential. */
 export const randomCredential = () => `ksm_${randomBytes(32).toString("base64url")}`
-
-/** A directory that is deleted with the scope. Under root, PostgreSQL runs as another user, so it must be readable. */
-export const temporaryDirectory: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
-  Effect.promise(async () => {
-    const directory = await mkdtemp(join(tmpdir(), "keyshelf-process-"))
-    await chmod(directory, 0o755)
-    return directory
-  }),
-  (directory) => Effect.promise(() => rm(directory, { recursive: true, force: true })),
-)
 
 // Outgoing connections take ports from 32768 up. A test that restarts a process must find its ports free again.
 const lowestPort = 20_000
@@ -77,6 +64,12 @@ const assertNoSecrets = (args: ReadonlyArray<string>, output: string): void => {
   if (leaked > 0) throw new Error(`The output of the service contains ${leaked} secrets`)
 }
 
+// A run that is interrupted does not close its scopes.
+const running = new Set<ChildProcess>()
+process.on("exit", () => {
+  for (const child of running) child.kill()
+})
+
 /** The command that runs Node.js with a limit of open files, which also binds Node.js's own raising of it. */
 export const limited = (openFiles: number, args: ReadonlyArray<string>): readonly [string, ReadonlyArray<string>] => [
   "sh",
@@ -102,6 +95,8 @@ export const start = (
         env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...env },
         stdio: ["ignore", "pipe", "pipe"],
       })
+      running.add(child)
+      child.once("exit", () => running.delete(child))
       let output = ""
       child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()))
       child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()))

@@ -1,5 +1,5 @@
-/** The complete service on free ports with a separate database, called over HTTP. */
-import { Context, Effect, Layer, Option, Redacted, References } from "effect"
+/** The complete service on free ports with a database, called over HTTP. */
+import { Context, Effect, Layer, Option, Redacted, References, Scope } from "effect"
 import type { LogLevel } from "effect"
 import { HttpServer } from "effect/http"
 import { randomUUID } from "node:crypto"
@@ -13,7 +13,7 @@ import * as ListenNotify from "../../src/infra/database/ListenNotify.ts"
 import { request } from "./http.ts"
 import type { HttpResponse, CallOptions } from "./http.ts"
 import { recordIssued } from "./issuedSecrets.ts"
-import { testSql } from "./TestDatabase.ts"
+import { TestDatabase, testSql } from "./TestDatabase.ts"
 
 /** The secret keys of a test installation. */
 export const testSecrets = KeyRing.layerFrom([{ id: "test", bytes: Redacted.make(new Uint8Array(32).fill(7)) }])
@@ -124,5 +124,22 @@ export class TestService extends Context.Service<
       Layer.provideMerge(Layer.effect(References.MinimumLogLevel, TestLogLevel)),
     )
 
-  static readonly layer = TestService.layerOn(testServices)
+  /** The service with a database of its own, or on the database of the context: another node. */
+  static readonly separate = TestService.layerOn(testServices)
+
+  /**
+   * The service that all files of a worker share. Each test creates its own organization. Files that change more than that, or the
+   * clock, or that run work of all organizations, need a `separate` one.
+   */
+  static readonly layer = Layer.effectContext(Effect.suspend(() => Effect.promise(sharedService)))
 }
+
+type Served = Context.Context<Layer.Success<typeof TestService.separate>>
+
+let running: Promise<Served> | undefined
+
+/** The service of this worker. It ends with the process. */
+const sharedService = (): Promise<Served> =>
+  (running ??= Effect.runPromise(
+    Layer.buildWithScope(TestService.separate.pipe(Layer.provideMerge(TestDatabase.shared)), Scope.makeUnsafe()),
+  ))

@@ -1,6 +1,7 @@
 /** Sends HTTP requests and reads complete responses. */
 import { request as httpRequest } from "node:http"
 import { recordIssued } from "./issuedSecrets.ts"
+import { recordOrganization } from "./recorded.ts"
 
 export interface HttpResponse {
   readonly status: number
@@ -20,6 +21,9 @@ export interface CallOptions {
   readonly signal?: AbortSignal
 }
 
+const isNewOrganization = (method: string, url: string, status: number, body: unknown): body is { id: string } =>
+  method === "POST" && status === 201 && url.endsWith("/platform/organizations") && typeof body === "object"
+
 /** Sends a request. Rejects only if there is no response. */
 export const request = async (method: string, url: string, options: CallOptions = {}): Promise<HttpResponse> => {
   const body = options.rawBody ?? (options.body === undefined ? undefined : JSON.stringify(options.body))
@@ -38,6 +42,7 @@ export const request = async (method: string, url: string, options: CallOptions 
   if (response.ok) recordIssued(text)
   const isJson = response.headers.get("content-type")?.includes("json") === true
   const parsed: unknown = isJson && text !== "" ? JSON.parse(text) : undefined
+  if (isNewOrganization(method, url, response.status, parsed)) recordOrganization(parsed.id)
   return { status: response.status, headers: response.headers, text, body: parsed }
 }
 

@@ -3,9 +3,10 @@
  * databases. A leak fails the run and is reported by location, never by value.
  */
 import { SECRET_TEXT } from "../../src/infra/telemetry/SecretMasking.ts"
+import { record, recorded } from "./recorded.ts"
+import type { Recorded } from "./recorded.ts"
 
 const issued = new Set<string>()
-const exemptSecrets = new Set<string>()
 
 // Signed documents look like signed tokens, but nobody can authenticate with them.
 const documents = ["keyshelf-bundle+jwt", "keyshelf-revocations+jwt"].map((type) => {
@@ -22,6 +23,9 @@ export const recordIssued = (text: string): void => {
   for (const secret of secretsIn(text)) issued.add(secret)
 }
 
+/** Begins a test file: what was issued to others is not its concern. */
+export const forgetIssued = (): void => issued.clear()
+
 /** All secrets issued to this test file so far. */
 export const issuedSecrets = (): ReadonlySet<string> => issued
 
@@ -30,13 +34,13 @@ export const issuedSecrets = (): ReadonlySet<string> => issued
  * credential of the service under test.
  */
 export const exempt = (text: string): string => {
-  for (const found of secretsIn(text)) exemptSecrets.add(found)
+  for (const found of secretsIn(text)) record({ exempt: found })
   return text
 }
 
 /** Finds leaked secrets in a text: issued ones, and any other text that looks like one and is not exempt. */
-export const leakedIn = (text: string): ReadonlyArray<string> => {
-  const found = new Set(secretsIn(text).filter((secret) => !exemptSecrets.has(secret)))
+export const leakedIn = (text: string, { exempt }: Pick<Recorded, "exempt"> = recorded): ReadonlyArray<string> => {
+  const found = new Set(secretsIn(text).filter((secret) => !exempt.has(secret)))
   for (const secret of issued) if (text.includes(secret)) found.add(secret)
   return [...found]
 }

@@ -52,7 +52,7 @@ const openVaried = Effect.gen(function* () {
   return shop
 })
 
-const services = testSql.pipe(Layer.provideMerge(TestService.layer))
+const services = testSql.pipe(Layer.provideMerge(TestService.separate))
 
 layer(services, { excludeTestServices: true })("batches of usage events", (it) => {
   it.effect(

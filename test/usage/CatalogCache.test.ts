@@ -12,7 +12,7 @@ import { randomIntegers } from "./RandomGenerator.ts"
 import { daysAgo, openMeteredShop } from "./MeteredShop.ts"
 import { checkAs, usageWithRepo } from "./UsageWithRepo.ts"
 
-const services = testSql.pipe(Layer.provideMerge(TestService.layer))
+const services = testSql.pipe(Layer.provideMerge(TestService.separate))
 
 // From the third time on, an unchanged check has a cached answer.
 const OFTEN = 3

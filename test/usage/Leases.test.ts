@@ -36,7 +36,7 @@ const withoutAutovacuum = Effect.gen(function* () {
   for (const { name } of tables) yield* sql`ALTER TABLE ${sql(name)} SET (autovacuum_enabled = false)`
 })
 
-layer(TestService.layer, { excludeTestServices: true })("the leases of an entitlement with seats", (it) => {
+layer(TestService.separate, { excludeTestServices: true })("the leases of an entitlement with seats", (it) => {
   it.effect("are as many as the limit and its overage, and a holder renews instead of taking another seat", () =>
     Effect.gen(function* () {
       const { acquire, ask, call, path } = yield* openShop(2, 50)

@@ -56,7 +56,7 @@ const seeTwo = Effect.gen(function* () {
 const services = OptimisticRepo.layer.pipe(
   Layer.provide(commits),
   Layer.provideMerge(testSql),
-  Layer.provideMerge(TestService.layer),
+  Layer.provideMerge(TestService.separate),
 )
 
 layer(services, { excludeTestServices: true })("totals that were read without a lock", (it) => {

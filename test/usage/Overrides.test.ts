@@ -1,5 +1,6 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Effect, Layer, Schema } from "effect"
+import { MovableClock } from "../support/MovableClock.ts"
 import { TestService } from "../support/TestService.ts"
 import { openMeteredShop } from "./MeteredShop.ts"
 
@@ -7,15 +8,12 @@ import { openMeteredShop } from "./MeteredShop.ts"
 const OFTEN = 3
 
 const HOUR = 3_600_000
-const inHours = (hours: number) => new Date(Date.now() + hours * HOUR).toISOString()
-
-/** Waits until the clock has passed an instant. */
-const pass = (instant: string) =>
-  Effect.promise(async () => {
-    while (Date.now() <= Date.parse(instant)) await new Promise((resolve) => setTimeout(resolve, 1))
-  })
 
 const openShop = Effect.gen(function* () {
+  const clock = yield* MovableClock
+  const inHours = (hours: number) => new Date(clock.now() + hours * HOUR).toISOString()
+  /** Lets the clock pass an instant. */
+  const pass = (instant: string) => clock.pass(Math.max(0, Date.parse(instant) - clock.now()) + 1)
   const shop = yield* openMeteredShop
   const path = (slug: string) => `/instances/prod/entitlements/${slug}/override`
   const override = (slug: string, body: object) => shop.call("PUT", path(slug), body)
@@ -28,7 +26,7 @@ const openShop = Effect.gen(function* () {
       ({ body }) => body.checks[0],
     )
   const limit = (slug: string, more: object = {}) => Effect.map(ask(slug, more), (answer) => answer.limit)
-  return { ...shop, path, override, ask, limit }
+  return { ...shop, clock, inHours, pass, path, override, ask, limit }
 })
 
 /** What is granted of a number: the value and the overage; `null` if nothing is. */
@@ -58,23 +56,25 @@ const expectedTerms = (license: Terms | null, override: typeof overridden.Type):
   return { value: license.value === -1 ? -1 : license.value + override.value, overagePercent }
 }
 
-layer(TestService.layer, { excludeTestServices: true })("an override of an entitlement", (it) => {
+// Overrides end by time. Its own service, so that time passes for nobody else.
+const service = TestService.separate.pipe(Layer.provideMerge(MovableClock.layer))
+
+layer(service, { excludeTestServices: true })("an override of an entitlement", (it) => {
   it.effect.prop(
     "gives the same terms in every answer and every count",
     { license: licensed, override: overridden },
     ({ license, override }) =>
       Effect.gen(function* () {
-        const { ask, call, entitlement, grant, override: put, report, tenant } = yield* openShop
+        const { ask, call, clock, entitlement, grant, inHours, override: put, report, tenant } = yield* openShop
         const { core } = yield* TestService
         yield* entitlement("calls", { resetPeriod: "YEAR" })
         if (license !== null) yield* grant("pro", "calls", license.value, license.overagePercent)
         if (override !== null) {
-          const soon = new Date(Date.now() + 30).toISOString()
           const { when, ...terms } = override
-          const times = when === "later" ? { startsAt: inHours(1) } : when === "over" ? { endsAt: soon } : {}
+          const times = when === "later" ? { startsAt: inHours(1) } : when === "over" ? { endsAt: inHours(1) } : {}
           const made = yield* put("calls", { ...terms, ...times, reason: "a deal" })
           assert.strictEqual(made.status, 200, made.text)
-          if (when === "over") yield* pass(soon)
+          if (when === "over") yield* clock.pass(HOUR)
         }
         const terms = expectedTerms(license, override)
         const expectedLimit = terms?.value ?? null
@@ -140,7 +140,7 @@ layer(TestService.layer, { excludeTestServices: true })("an override of an entit
 
   it.effect("is in force from its start to its end, to the millisecond, without any job", () =>
     Effect.gen(function* () {
-      const { limit, metered, override } = yield* openShop
+      const { clock, inHours, limit, metered, override } = yield* openShop
       yield* metered("calls", 10)
       const [startsAt, endsAt] = [inHours(1), inHours(3)]
       yield* override("calls", { mode: "ADD", value: 5, startsAt, endsAt })
@@ -153,10 +153,9 @@ layer(TestService.layer, { excludeTestServices: true })("an override of an entit
         assert.strictEqual(yield* limit("calls", { at: endsAt }), 10)
       }
       // The answers that were cached while it was in force end with it.
-      const soon = new Date(Date.now() + 300).toISOString()
-      yield* override("calls", { mode: "SET", value: 99, endsAt: soon })
+      yield* override("calls", { mode: "SET", value: 99, endsAt: inHours(1) })
       for (let times = 0; times < OFTEN; times++) assert.strictEqual(yield* limit("calls"), 99)
-      yield* pass(soon)
+      yield* clock.pass(HOUR)
       for (let times = 0; times < OFTEN; times++) assert.strictEqual(yield* limit("calls"), 10)
     }),
   )
@@ -199,10 +198,10 @@ layer(TestService.layer, { excludeTestServices: true })("an override of an entit
 
   it.effect("is kept when it is replaced or removed, so that answers about the past stay", () =>
     Effect.gen(function* () {
-      const { call, license, limit, metered, override, path } = yield* openShop
+      const { call, inHours, license, limit, metered, override, pass, path } = yield* openShop
       yield* metered("calls", 10)
       const instant = Effect.gen(function* () {
-        const at = new Date().toISOString()
+        const at = inHours(0)
         yield* pass(at)
         return at
       })
@@ -279,7 +278,7 @@ layer(TestService.layer, { excludeTestServices: true })("an override of an entit
 
   it.effect("can be read, changed and sent back; the same again changes nothing", () =>
     Effect.gen(function* () {
-      const { call, limit, metered, override, path } = yield* openShop
+      const { call, inHours, limit, metered, override, pass, path } = yield* openShop
       yield* metered("calls", 10)
       const made = yield* override("calls", { mode: "ADD", value: 5, reason: "a deal" })
       yield* pass(made.body.startsAt)
@@ -309,7 +308,7 @@ layer(TestService.layer, { excludeTestServices: true })("an override of an entit
 
   it.effect("is refused with the place and the fix if it fits neither the entitlement nor the time", () =>
     Effect.gen(function* () {
-      const { call, entitlement, metered, override } = yield* openShop
+      const { call, entitlement, inHours, metered, override } = yield* openShop
       yield* metered("calls", 10)
       yield* entitlement("sso", { type: "BOOLEAN" })
       const locations = (slug: string, body: object) =>

@@ -58,7 +58,7 @@ const nameOf = (month: number) => `usage_events_${months.suffixOf(month)}`
 
 const named = withReason("months of usage", whyNotPartitioned)
 
-layer(TestService.layer, { excludeTestServices: true })(named, (tests) => {
+layer(TestService.separate, { excludeTestServices: true })(named, (tests) => {
   const it = { effect: whyNotPartitioned === undefined ? tests.effect : tests.effect.skip }
 
   it.effect("are created ahead, once by several sweepers, without a gap", () =>

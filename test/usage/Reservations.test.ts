@@ -32,7 +32,7 @@ const openReserving = Effect.gen(function* () {
   }
 })
 
-layer(TestService.layer, { excludeTestServices: true })("reservations", (it) => {
+layer(TestService.separate, { excludeTestServices: true })("reservations", (it) => {
   it.effect("reserve a quantity that is not usage, and that no other request can get", () =>
     Effect.gen(function* () {
       const { check, get, metered, report, reserve, standing, used } = yield* openReserving
@@ -286,7 +286,7 @@ const inTime = Effect.fnUntraced(function* <E, R>(
   }).pipe(asCaller, Effect.provide(TestClock.layer()))
 })
 
-layer(TestService.layer, { excludeTestServices: true })("the lifetime of a reservation", (it) => {
+layer(TestService.separate, { excludeTestServices: true })("the lifetime of a reservation", (it) => {
   it.effect("ends at the instant of expiry: the quantity is available, and nothing can be committed", () =>
     inTime(
       ({ metered }) => metered("calls", 10),

@@ -55,7 +55,7 @@ const failedAll = (why: string, count: number) => [
   { state: "Failed", error: `status: 500; the endpoint was ${why}`, next: false, count },
 ]
 
-layer(TestService.layer, { excludeTestServices: true })("the backlog of an endpoint that ends", (it) => {
+layer(TestService.separate, { excludeTestServices: true })("the backlog of an endpoint that ends", (it) => {
   it.effect("is deleted after the response to the deletion, and each delivery's last attempt becomes Failed", () =>
     Effect.gen(function* () {
       const { call, id, lanes, states, untilLeft } = yield* openBacklog(3 * MAX_BATCH + 10)

@@ -21,7 +21,7 @@ import { SigningSecrets } from "../../src/domains/webhooks/endpoints/SigningSecr
 import { WebhookSender } from "../../src/domains/webhooks/delivery/Sender.ts"
 import type { AttemptOutcome, WebhookRequest } from "../../src/domains/webhooks/delivery/Sender.ts"
 import { layer as worker } from "../../src/domains/webhooks/delivery/Worker.ts"
-import { allowInventedEvents } from "../support/eventSchemas.ts"
+import { allowInventedEvents } from "../support/recorded.ts"
 
 allowInventedEvents()
 

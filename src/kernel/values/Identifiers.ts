@@ -1,6 +1,6 @@
 /** Ids: UUIDv7 with the time of the service's Clock (contract, section 2). */
-import type { Effect } from "effect"
-import { Schema } from "effect"
+import { Effect, Schema } from "effect"
+import type { Clock } from "effect"
 import { SecureRandom } from "effect/crypto"
 
 /** A UUID in lower or upper case, as clients send it. */
@@ -21,7 +21,18 @@ const blockwise = () => {
   }
 }
 
-const random = SecureRandom.make(blockwise())
+const randomBytes = blockwise()
 
-/** Creates a UUIDv7 that is greater than all earlier ones of this process. Ids therefore sort by creation. */
-export const newId: Effect.Effect<string> = random.uuidV7()
+// A clock that tests set would otherwise move the ids of all that follows under another clock.
+const generators = new WeakMap<Clock.Clock, SecureRandom.SecureRandom["Service"]>()
+
+const generatorOf = (clock: Clock.Clock): SecureRandom.SecureRandom["Service"] => {
+  const existing = generators.get(clock)
+  if (existing !== undefined) return existing
+  const created = SecureRandom.make(randomBytes)
+  generators.set(clock, created)
+  return created
+}
+
+/** Creates a UUIDv7 that is greater than all earlier ones under the same Clock. Ids therefore sort by creation. */
+export const newId: Effect.Effect<string> = Effect.clockWith((clock) => generatorOf(clock).uuidV7())

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { temporaryDirectory } from "../../support/ServiceProcess.ts"
+import { temporaryDirectory } from "../../support/temporaryDirectory.ts"
 import { TestService } from "../../support/TestService.ts"
 import { shell } from "../shell.ts"
 

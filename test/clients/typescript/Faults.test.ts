@@ -11,7 +11,7 @@ import {
   isServiceAway,
   lastKnown,
 } from "../../../clients/typescript/src/product/node.ts"
-import { temporaryDirectory } from "../../support/ServiceProcess.ts"
+import { temporaryDirectory } from "../../support/temporaryDirectory.ts"
 import { failureOf } from "./answering.ts"
 import {
   ADDRESS,

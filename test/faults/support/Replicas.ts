@@ -15,7 +15,7 @@ import type { DataDirectory } from "../../../src/infra/embedded/DataDirectory.ts
 import * as PgServer from "../../../src/infra/embedded/Server.ts"
 import { databaseProxy } from "../../support/cable.ts"
 import { databaseUrl } from "../../support/databaseUrl.ts"
-import { temporaryDirectory } from "../../support/ServiceProcess.ts"
+import { temporaryDirectory } from "../../support/temporaryDirectory.ts"
 
 const run = promisify(execFile)
 

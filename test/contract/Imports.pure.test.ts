@@ -1,0 +1,296 @@
+import { assert, describe, it } from "@effect/vitest"
+import { readdirSync, readFileSync } from "node:fs"
+import { basename, dirname, join, relative, resolve } from "node:path"
+
+const root = resolve(import.meta.dirname, "../../src")
+
+/** The storeys of the house. An import goes to a lower storey or stays in its folder. */
+const storeys: Readonly<Record<string, number>> = {
+  kernel: 0,
+  // A module for other programs, which carries nothing of the service.
+  offline: 0,
+  domains: 1,
+  infra: 1,
+  api: 2,
+  openapi: 3,
+  client: 3,
+  http: 4,
+  demo: 4,
+  app: 5,
+  cli: 6,
+  // The command tree: the only file at the root.
+  "cli.ts": 7,
+}
+
+/** The domains in their order: each may use those before it. */
+const domains = [
+  "idempotency",
+  "events",
+  "organizations",
+  "people",
+  "access",
+  "signing",
+  "metadata",
+  "connectors",
+  "components",
+  "releases",
+  "zones",
+  "entitlements",
+  "groups",
+  "licenses",
+  "customers",
+  "instances",
+  "integrations",
+  "imports",
+  "usage",
+  "migrations",
+  "flags",
+  "offline",
+  "impact",
+  "webhooks",
+  "audit",
+  "maintenance",
+]
+
+const MAX_FILES = 14
+const MAX_LINES = 300
+
+const sources = readdirSync(root, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"))
+const textOf = (file: string): string => readFileSync(join(root, file), "utf8")
+
+const TOUCHES_SERVICES = /\b(Context\.Service|yield\*|SqlClient|PgClient|Layer\.)/
+
+const isIn = (folder: string, file: string): boolean => basename(dirname(file)) === folder
+
+const SERVICE = 4
+
+/**
+ * What a file may import in its domain: files of its own rank or below. The folder `rules` holds the domain's words and decisions,
+ * which models use too. Any name that is no role is a service.
+ */
+const rankOf = (file: string): number => {
+  const name = basename(file, ".ts")
+  if (/Model$|^Errors$/.test(name) || isIn("rules", file)) return 1
+  if (name.endsWith("Rules")) return 2
+  if (/Api$|Repo$|Sql$/.test(name)) return 3
+  if (/^(Retention|Worker)$|Http$/.test(name)) return 5
+  if (name === "Layer") return 6
+  return SERVICE
+}
+
+/** The rank of a file that is imported: a pure one under a name of its own, such as `Account`, is open to SQL and rules. */
+const rankImported = (file: string): number =>
+  rankOf(file) === SERVICE && !TOUCHES_SERVICES.test(textOf(file)) ? 2 : rankOf(file)
+
+/** Whether another domain may import the file: models, errors, services and fragments of SQL. */
+const isShared = (file: string, importer: string): boolean =>
+  (importer === "maintenance" && file.endsWith("/Retention.ts")) ||
+  !(/(Rules|Api|Repo|Http|Retention|Worker|Layer)\.ts$/.test(file) || isIn("rules", file))
+
+interface Import {
+  readonly from: string
+  readonly to: string
+}
+
+/** `import` and `export ... from`, of values and of types, `import "..."` and `import("...")`. */
+const IMPORT = /(?:^(?:import|export)\s[^"]*?from\s+|^import\s+|\bimport\(\s*)"(\.[^"]+)"/gm
+
+const imports: ReadonlyArray<Import> = sources.flatMap((from) =>
+  Array.from(textOf(from).matchAll(IMPORT), ([, path = ""]) => ({
+    from,
+    to: relative(root, resolve(root, dirname(from), path)),
+  })),
+)
+
+/** Imports within `src`; not of `migrations` and `package.json`, which are outside. */
+const inside = imports.filter(({ to }) => !to.startsWith(".."))
+
+const topOf = (file: string): string => file.split("/")[0] ?? ""
+const domainOf = (file: string): string | undefined => (topOf(file) === "domains" ? file.split("/")[1] : undefined)
+
+/** The subfolder of its domain that a file stands in, if any: `domains/usage/check` of a file below it. */
+const nounOf = (file: string): string | undefined => {
+  const parts = dirname(file).split("/")
+  return parts[0] === "domains" && parts.length > 2 ? parts.slice(0, 3).join("/") : undefined
+}
+
+const violations = (rule: (edge: Import) => boolean): ReadonlyArray<string> =>
+  inside.filter((edge) => !rule(edge)).map(({ from, to }) => `${from} imports ${to}`)
+
+/** The cycles among nodes that imports lead to, each as a list of its nodes. */
+const cyclesOf = (nodeOf: (file: string) => string | undefined): ReadonlyArray<string> => {
+  const targets = new Map<string, Set<string>>()
+  for (const { from, to } of inside) {
+    const [a, b] = [nodeOf(from), nodeOf(to)]
+    if (a === undefined || b === undefined || a === b) continue
+    targets.set(a, (targets.get(a) ?? new Set()).add(b))
+  }
+  const reachable = (start: string): ReadonlySet<string> => {
+    const reached = new Set<string>()
+    const open = [start]
+    for (let node = open.pop(); node !== undefined; node = open.pop()) {
+      for (const target of targets.get(node) ?? []) {
+        if (!reached.has(target)) {
+          reached.add(target)
+          open.push(target)
+        }
+      }
+    }
+    return reached
+  }
+  return [...targets.keys()].filter((node) => reachable(node).has(node)).sort()
+}
+
+/** Programs for other processes stand in template literals. */
+const withoutTemplates = (text: string): string => text.replaceAll(/`(?:[^`\\]|\\.)*`/g, "``")
+
+const filesMatching = (files: ReadonlyArray<string>, pattern: RegExp): ReadonlyArray<string> =>
+  files.filter((file) => pattern.test(textOf(file)))
+
+/** The tables that a file's SQL inserts into, updates or deletes from. */
+const tablesWrittenBy = (file: string): ReadonlyArray<string> =>
+  Array.from(
+    textOf(file).matchAll(/\b(?:INSERT INTO|DELETE FROM|UPDATE)\s+([a-z_]+)\b(?!\s*=)/g),
+    ([, table = ""]) => table,
+  ).filter((table) => table !== "set" && table !== "of")
+
+describe("the imports of the source", () => {
+  it("are read, and every folder has its storey, every domain its place in the order", () => {
+    assert.isAbove(imports.length, 1000)
+    assert.deepStrictEqual(
+      [...new Set(sources.map(topOf))].filter((folder) => !(folder in storeys)),
+      [],
+    )
+    assert.sameMembers([...new Set(sources.flatMap((file) => domainOf(file) ?? []))], domains)
+  })
+
+  it("make no cycle among files, among domains, or among the subfolders of a domain", () => {
+    assert.deepStrictEqual(
+      cyclesOf((file) => file),
+      [],
+    )
+    assert.deepStrictEqual(cyclesOf(domainOf), [])
+    assert.deepStrictEqual(cyclesOf(nounOf), [])
+  })
+
+  it("go to a lower storey or stay in their folder", () => {
+    assert.deepStrictEqual(
+      violations(
+        ({ from, to }) => topOf(from) === topOf(to) || (storeys[topOf(to)] ?? 0) < (storeys[topOf(from)] ?? 0),
+      ),
+      [],
+    )
+  })
+
+  it("from domain to domain follow the order, and take models, errors, services and SQL fragments only", () => {
+    assert.deepStrictEqual(
+      violations(({ from, to }) => {
+        const [importer, imported] = [domainOf(from), domainOf(to)]
+        if (importer === undefined || imported === undefined || importer === imported) return true
+        return domains.indexOf(imported) < domains.indexOf(importer) && isShared(to, importer)
+      }),
+      [],
+    )
+  })
+
+  it("inside a domain go from layers to handlers to services to SQL to rules to models", () => {
+    assert.deepStrictEqual(
+      violations(({ from, to }) => {
+        const domain = domainOf(from)
+        return domain === undefined || domain !== domainOf(to) || rankImported(to) <= rankOf(from)
+      }),
+      [],
+    )
+  })
+})
+
+describe("the offline module", () => {
+  const files = sources.filter((file) => topOf(file) === "offline")
+
+  it("imports nothing but its own files: no package, no module of Node.js, no other storey", () => {
+    assert.isAbove(files.length, 5)
+    const foreign = /(?:\bfrom\s+["']|^import\s+["']|\b(?:import|require)\(\s*["'`])(?!\.)/m
+    for (const text of ['import { join } from "node:path"', 'import "effect"', 'await import("jose")']) {
+      assert.match(text, foreign)
+    }
+    assert.deepStrictEqual(filesMatching(files, foreign), [])
+    assert.deepStrictEqual(
+      imports.filter(({ from, to }) => topOf(from) === "offline" && topOf(to) !== "offline"),
+      [],
+    )
+  })
+
+  it("is imported by the command line alone", () => {
+    const importers = inside.filter(({ from, to }) => topOf(to) === "offline" && topOf(from) !== "offline")
+    assert.deepStrictEqual([...new Set(importers.map(({ from }) => topOf(from)))], ["cli"])
+  })
+})
+
+describe("the files of the source", () => {
+  it("are at most 14 in a folder, with at most 300 lines each", () => {
+    const folders = Map.groupBy(sources, dirname)
+    assert.deepStrictEqual(
+      [...folders].filter(([, files]) => files.length > MAX_FILES).map(([folder]) => folder),
+      [],
+    )
+    assert.deepStrictEqual(
+      sources.filter((file) => textOf(file).trimEnd().split("\n").length > MAX_LINES),
+      [],
+    )
+  })
+
+  it("with rules are pure: they touch no service, no SQL and no clock", () => {
+    const rules = sources.filter((file) => file.endsWith("Rules.ts") || isIn("rules", file))
+    assert.isAbove(rules.length, 10)
+    assert.deepStrictEqual(
+      filesMatching(rules, /\b(Context\.Service|yield\*|SqlClient|PgClient|Date\.now\(\)|new Date\(\))/),
+      [],
+    )
+  })
+
+  it("compare secrets by one function, whose time says nothing about them", () => {
+    assert.deepStrictEqual(
+      sources.filter((file) => /\btimingSafeEqual\b/.test(textOf(file))),
+      ["kernel/values/SecretComparison.ts"],
+    )
+    const comparing =
+      /\b(?:hash|secret|signature|digest|mac)\w*(?:\.\w+)? ?===? ?\w*(?:hash|secret|signature|digest|mac)/i
+    assert.deepStrictEqual(
+      sources.filter((file) => comparing.test(textOf(file))),
+      [],
+    )
+  })
+
+  it("with SQL do not read the database's time", () => {
+    const repositories = sources.filter((file) => /(Repo|Sql|Outbox)\.ts$/.test(file))
+    assert.isAbove(repositories.length, 20)
+    assert.deepStrictEqual(
+      filesMatching(repositories, /\b(now\(\)|clock_timestamp|current_timestamp|localtimestamp)/i),
+      [],
+    )
+  })
+
+  it("above the domains write no table, and each table is written by one domain", () => {
+    const writers = new Map<string, Set<string>>()
+    for (const file of sources) {
+      for (const table of tablesWrittenBy(file)) {
+        writers.set(table, (writers.get(table) ?? new Set()).add(domainOf(file) ?? file))
+      }
+    }
+    assert.isAbove(writers.size, 25)
+    // It has no rows: a statement that would delete some makes Citus commit in two phases.
+    assert.isTrue(writers.delete("citus_commits"))
+    assert.deepStrictEqual(
+      [...writers].filter(([, by]) => by.size !== 1 || [...by].some((writer) => !domains.includes(writer))),
+      [],
+    )
+  })
+
+  it("run nothing when they are imported, except the command tree", () => {
+    const statement = /^(?:import "|(?:await |void )?[A-Za-z_$][\w$.]*\()/m
+    assert.deepStrictEqual(
+      sources.filter((file) => statement.test(withoutTemplates(textOf(file)))),
+      ["cli.ts"],
+    )
+  })
+})
