@@ -116,58 +116,5 @@ const allowances: ReadonlyArray<string> = [
   ),
 ]
 
-/** What is held of a period. Statements call these functions where their parts would cost those that hold nothing. */
-const heldFunctions: ReadonlyArray<string> = [
-  // What the allowances of an instance still reserve of the period from `begins` to `ends`, at an instant: the greatest of those that are
-  // open then, without what ledgers have brought already.
-  `CREATE FUNCTION offline_held(
-    organization uuid, instance uuid, entitlement uuid, begins timestamptz, ends timestamptz, at timestamptz
-  ) RETURNS numeric LANGUAGE plpgsql STABLE AS $$
-  DECLARE
-    allowed numeric;
-  BEGIN
-    SELECT max(quantity) INTO allowed FROM offline_allowances
-    WHERE organization_id = organization AND instance_id = instance AND entitlement_id = entitlement
-      AND valid_until > begins AND valid_from < coalesce(ends, 'infinity') AND open_until > greatest(at, begins)
-      AND (ended_at IS NULL OR ended_at > at);
-    IF allowed IS NULL THEN
-      RETURN 0;
-    END IF;
-    RETURN greatest(0, allowed - coalesce((
-      SELECT quantity FROM offline_period_usage
-      WHERE organization_id = organization AND instance_id = instance AND entitlement_id = entitlement
-        AND period_start = begins
-    ), 0));
-  END $$`,
-  // What reservations and allowances hold. A volatile function, because the statement that takes the lock also calls it, after the lock. It
-  // therefore sees what other transactions committed during the wait for the lock.
-  `CREATE FUNCTION usage_held(
-    organization uuid, instance uuid, entitlement uuid, begins timestamptz, ends timestamptz, at timestamptz
-  ) RETURNS numeric LANGUAGE plpgsql VOLATILE AS $$
-  BEGIN
-    RETURN offline_held(organization, instance, entitlement, begins, ends, at) + (
-      SELECT coalesce(sum(quantity), 0) FROM usage_reservations
-      WHERE organization_id = organization AND instance_id = instance AND entitlement_id = entitlement
-        AND state = 'HELD' AND expires_at > greatest(at, begins)
-        AND created_at < coalesce(ends, 'infinity')
-    );
-  END $$`,
-  // What both hold of several entitlements, for the statement of batched checks. A function, because its parts would cost every check of
-  // that statement, also of instances without allowances.
-  `CREATE FUNCTION held_with_allowances(
-    organization uuid, instance uuid, entitlements uuid[], begins timestamptz, at timestamptz, known timestamptz
-  ) RETURNS text LANGUAGE plpgsql STABLE AS $$
-  BEGIN
-    RETURN ARRAY(
-      SELECT offline_held(organization, instance, wanted.id, begins, NULL, at) + coalesce((
-        SELECT sum(quantity) FROM usage_reservations
-        WHERE organization_id = organization AND instance_id = instance AND entitlement_id = wanted.id
-          AND state = 'HELD' AND expires_at > at AND expires_at <= at + interval '25 hours' AND created_at <= known
-      ), 0)
-      FROM unnest(entitlements) AS wanted (id)
-    )::text;
-  END $$`,
-]
-
 /** What is held of usage: by reservations, by seats, and by sites without a connection. */
-export const usageHeld: ReadonlyArray<string> = [...reservations, ...leases, ...allowances, ...heldFunctions]
+export const usageHeld: ReadonlyArray<string> = [...reservations, ...leases, ...allowances]

@@ -8,7 +8,6 @@ import { populate, scenarioOf } from "./scenarios.ts"
 import type { Fixture } from "./scenarios.ts"
 
 const withCredential = endpoints.filter(({ isPublic }) => !isPublic)
-const withBody = endpoints.filter(({ hasBody }) => hasBody)
 
 interface Furnished {
   readonly owner: Tenant
