@@ -116,7 +116,7 @@ describe("the number of a bundle", () => {
     const answer = await verified(goodToken, { revocations: await list(seq) })
     assert.strictEqual(answer.status, expected)
     assert.strictEqual(answer.state?.voided, seq)
-    assert.strictEqual(answer.state.revocations, 5)
+    assert.strictEqual(answer.state?.revocations, 5)
     assert.strictEqual(await statusOf(goodToken, { state: { ...memory, voided: seq } }), expected)
   })
 
