@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Option, Schema } from "effect"
+import { Effect, Option, Result, Schema } from "effect"
 import { insertWithFreeSlug, Slug, slugify, withRandomSuffix } from "../../src/kernel/values/Slug.ts"
 import { Description, fitsBytes, FreeObject, Name, PathName } from "../../src/kernel/values/Text.ts"
 
@@ -21,6 +21,13 @@ describe("texts", () => {
     )
     assert.isFalse(fits(Name, "🔑".repeat(200) + "x".repeat(56)))
     assert.isTrue(fits(Name, "🔑".repeat(200) + "x".repeat(55)))
+  })
+
+  it("say how long they may be", () => {
+    const message = (schema: Schema.Codec<string>, text: string) =>
+      Result.match(Schema.decodeResult(schema)(text), { onFailure: String, onSuccess: () => "" })
+    assert.include(message(Name, ""), "1 to 255 characters")
+    assert.include(message(Description, "x".repeat(4001)), "at most 4000 characters")
   })
 
   it("can be stored", () => {
@@ -80,6 +87,8 @@ describe("a free object", () => {
       assert.isFalse(fits({ a: text }))
       assert.isFalse(fits({ [text]: 1 }))
       assert.isFalse(fits({ a: [{ b: text }] }))
+      assert.isFalse(fits({ a: ["x", text] }))
+      assert.isFalse(fits({ a: "x", b: text }))
     }
     assert.isTrue(fits({ a: [null, true, 1.5] }))
   })
