@@ -2,8 +2,8 @@ import { availableParallelism } from "node:os"
 import { defineConfig } from "vitest/config"
 
 /**
- * The kind of a test is in the ending of its file (CONTRIBUTING, "Tests"). Only files of processes and of the browser have modules of
- * their own: loading them takes longer than most tests.
+ * The kind of a test is in the ending of its file (CONTRIBUTING, "Tests"). Only files of processes have modules of their own: loading
+ * them takes longer than most tests.
  */
 const kinds = {
   pure: { include: ["test/**/*.pure.test.ts"], isolate: false },
@@ -14,7 +14,11 @@ const kinds = {
     globalSetup: ["test/support/globalSetup.ts"],
   },
   process: { include: ["test/**/*.process.test.ts"], globalSetup: ["test/support/globalSetup.ts"] },
-  browser: { include: ["test/**/*.browser.test.ts"], globalSetup: ["test/support/globalSetup.ts"] },
+  browser: {
+    include: ["test/**/*.browser.test.ts"],
+    isolate: false,
+    globalSetup: ["test/support/globalSetup.ts", "test/support/browserSetup.ts"],
+  },
 }
 
 export default defineConfig({
@@ -23,7 +27,7 @@ export default defineConfig({
     // Inspections of the databases that files shared run then.
     teardownTimeout: 60_000,
     projects: Object.entries(kinds).map(([name, kind]) => ({
-      test: { name, setupFiles: ["test/support/setup.ts"], testTimeout: 30_000, hookTimeout: 60_000, ...kind },
+      test: { name, setupFiles: ["test/support/setup.ts"], testTimeout: 120_000, hookTimeout: 120_000, ...kind },
     })),
   },
 })

@@ -94,9 +94,9 @@ const servers = async () => {
   const url = server ?? LOCAL_SERVER
   const workers = await workersOn(url)
   if (workers > 0) {
-    vitest("Tests on the PostgreSQL server", [`--maxWorkers=${workers}`, ...kinds("service")], {
-      TEST_DATABASE_URL: url,
-    })
+    const on = { TEST_DATABASE_URL: url }
+    vitest("Tests on the PostgreSQL server", [`--maxWorkers=${workers}`, ...kinds("service")], on)
+    vitest("Plans of the PostgreSQL server", ["test/maintenance/BackgroundStatements"], on)
   } else if (server !== undefined) {
     failed("TEST_DATABASE_URL names no PostgreSQL of version 15 or newer on which databases can be created")
   } else {

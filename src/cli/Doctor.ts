@@ -2,6 +2,7 @@
 import { Console, Context, Effect, Logger } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as Database from "../infra/database/Database.ts"
+import { hasFormerSchema, isMigrated } from "../infra/database/Migrations.ts"
 import { Settings } from "../infra/Settings.ts"
 import * as ClusterChecks from "./doctor/ClusterChecks.ts"
 import * as DatabaseChecks from "./doctor/DatabaseChecks.ts"
@@ -24,15 +25,18 @@ const print = Effect.fnUntraced(function* (findings: ReadonlyArray<Finding>) {
 
 const connected = Effect.gen(function* () {
   const findings: Array<Finding> = []
+  const ofTables = [
+    ["partitions", DatabaseChecks.partitions],
+    ["keys", KeyChecks.keys],
+  ] as const
+  const hasTables = (yield* isMigrated) && !(yield* hasFormerSchema)
   for (const [part, check] of [
     ["database", DatabaseChecks.server],
     ["database", DatabaseChecks.preparedStatements],
     ["migrations", DatabaseChecks.schema],
     ["citus", ClusterChecks.cluster],
     ["clock", DatabaseChecks.clock],
-    ["partitions", DatabaseChecks.partitions],
-    ["usage", DatabaseChecks.usagePartitions],
-    ["keys", KeyChecks.keys],
+    ...(hasTables ? ofTables : []),
   ] as const) {
     const found = yield* withDefectsAsFindings(part, check)
     yield* print(found)

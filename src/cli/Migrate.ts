@@ -4,10 +4,9 @@ import { Command, Flag } from "effect/cli"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { migrations } from "../../migrations/index.ts"
-import { convertUsageEvents } from "../domains/usage/partitions/Conversion.ts"
 import * as Database from "../infra/database/Database.ts"
 import { distribute } from "../infra/database/Distribution.ts"
-import { migrateWith } from "../infra/database/Migrations.ts"
+import { FORMER_SCHEMA, hasFormerSchema, migrateWith } from "../infra/database/Migrations.ts"
 import { Settings } from "../infra/Settings.ts"
 import { databaseExists } from "./EmbeddedState.ts"
 import { CommandFailed, innermost } from "./Failure.ts"
@@ -32,17 +31,13 @@ const failed = (error: { readonly cause?: unknown; readonly message: string }) =
     message: `${error.message}: ${innermost(error.cause ?? error)}. The run was rolled back, and nothing was applied: all migrations of a run share one transaction.`,
   })
 
-const unconverted = (error: SqlError) =>
-  new CommandFailed({
-    message: `The migrations are applied, but usage events are not in partitions yet: ${innermost(error)}. The service works on both. Run the command again.`,
-  })
-
 const undistributed = (error: SqlError) =>
   new CommandFailed({
     message: `The migrations are applied, but the tables are not distributed: ${innermost(error)}. Run the command again.`,
   })
 
 const showPending = Effect.gen(function* () {
+  if (yield* hasFormerSchema) return yield* new CommandFailed({ message: FORMER_SCHEMA })
   const { newer, pending, skipped } = yield* Schema.readState
   for (const name of pending) yield* Console.log(`Would apply ${name}`)
   for (const name of skipped) yield* Console.log(`Skipped, although a newer migration is applied: ${name}`)
@@ -67,6 +62,7 @@ const apply = Effect.gen(function* () {
     Effect.catchTags({
       MigrationError: (error) => Effect.fail(failed(error)),
       SqlError: (error) => Effect.fail(failed(error)),
+      FormerSchema: ({ message }) => Effect.fail(new CommandFailed({ message })),
     }),
   )
   yield* Console.log(applied.length === 0 ? "The database is up to date." : `Applied ${counted(applied.length)}.`)
@@ -77,9 +73,6 @@ const apply = Effect.gen(function* () {
     }),
   )
   if (distributed.length > 0) yield* Console.log(`Distributed ${distributed.length} tables on Citus.`)
-  yield* convertUsageEvents((text) => Console.log(text)).pipe(
-    Effect.catchTag("SqlError", (error) => Effect.fail(unconverted(error))),
-  )
 }).pipe(Effect.provide(Database.connection("attach")))
 
 export const migrateCommand = Command.make(

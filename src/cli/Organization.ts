@@ -10,9 +10,10 @@ import { createGunzip, createGzip } from "node:zlib"
 import * as InstallationKeys from "../app/InstallationKeys.ts"
 import { MoveRefused } from "../domains/maintenance/moving/Errors.ts"
 import { OrganizationMove } from "../domains/maintenance/moving/OrganizationMove.ts"
-import type { Counts } from "../domains/maintenance/moving/OrganizationMove.ts"
+import type { Counts } from "../domains/maintenance/moving/ArchiveDigests.ts"
 import { SecretKeysRepo } from "../domains/maintenance/SecretKeysRepo.ts"
 import * as Database from "../infra/database/Database.ts"
+import { FORMER_SCHEMA, hasFormerSchema, isMigrated } from "../infra/database/Migrations.ts"
 import { reason } from "../infra/embedded/Errors.ts"
 import { DurationText } from "../infra/SettingFormats.ts"
 import { Settings } from "../infra/Settings.ts"
@@ -24,6 +25,15 @@ import * as Schema from "./Schema.ts"
 const failed = (message: string) => new CommandFailed({ message })
 
 const fileFlag = Flag.String("file").pipe(Flag.withDescription("The file of the organization"))
+
+/** Before anything reads a table: keys of an installation are compared with the database when the command begins. */
+const refuseOtherSchemas = Layer.effectDiscard(
+  Effect.gen(function* () {
+    if (yield* hasFormerSchema) return yield* failed(FORMER_SCHEMA)
+    if (!(yield* isMigrated)) return yield* failed("The database is not migrated yet. Run `keyshelf migrate`.")
+    return undefined
+  }),
+)
 
 /** The migrations of the database, which must be those of this version. */
 const readMigrations = Effect.gen(function* () {
@@ -172,6 +182,7 @@ export const organizationCommand = Command.make("organization").pipe(
     OrganizationMove.layer.pipe(
       Layer.provide(SecretKeysRepo.layer),
       Layer.provideMerge(InstallationKeys.layer.pipe(Layer.provide(NodeServices.layer))),
+      Layer.provideMerge(refuseOtherSchemas),
       Layer.provideMerge(Database.connection("attach")),
       Layer.provideMerge(Layer.fresh(Settings.layer)),
       Layer.merge(Logging.layer),

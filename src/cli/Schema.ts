@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { migrations } from "../../migrations/index.ts"
-import { migrationsTable } from "../infra/database/Migrations.ts"
+import { isMigrated, migrationsTable } from "../infra/database/Migrations.ts"
 
 /** The names of all migrations of this version, in order, such as `0001_access`. */
 export const knownMigrations: ReadonlyArray<string> = Object.keys(migrations).toSorted()
@@ -37,8 +37,7 @@ export const compare = (applied: ReadonlyArray<{ readonly id: number; readonly n
 /** Reads the state of the connected database. Without a migrations table, no migration is applied. */
 export const readState = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const [row] = yield* sql<{ found: boolean }>`SELECT to_regclass(${migrationsTable}) IS NOT NULL AS found`
-  if (row?.found !== true) return compare([])
+  if (!(yield* isMigrated)) return compare([])
   return compare(
     yield* sql<{ id: number; name: string }>`
       SELECT migration_id AS id, name FROM ${sql(migrationsTable)} ORDER BY migration_id`,

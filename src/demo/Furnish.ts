@@ -18,6 +18,14 @@ export interface FurnishedInstance {
   readonly intensity: number
 }
 
+/** How much is furnished. */
+export interface Extent {
+  /** Some of the names of customers. */
+  readonly customers: ReadonlyArray<string>
+  /** How many days have usage, at most `RECENT_DAYS`. */
+  readonly days: number
+}
+
 /** What is left. */
 export interface Furnished {
   readonly organizationId: string
@@ -136,12 +144,14 @@ const shipReleases = Effect.fnUntraced(function* (call: Calls) {
   return [...deployed.values()].map(({ id }) => id)
 })
 
-const sell = Effect.fnUntraced(function* (call: Calls, zoneIds: ReadonlyArray<string>) {
+const sell = Effect.fnUntraced(function* (call: Calls, zoneIds: ReadonlyArray<string>, names: ReadonlyArray<string>) {
   const { expectSuccess: succeeds } = yield* Stage
   const start = (yield* now).getTime() - YEAR_DAYS * DAY_MS
   const sold = yield* Effect.forEach(
-    customers,
-    Effect.fnUntraced(function* (name, customer) {
+    names,
+    Effect.fnUntraced(function* (name) {
+      // Each customer is the same in every extent.
+      const customer = customers.indexOf(name)
       const { slug: customerSlug } = yield* succeeds(
         call("POST", "/customers", { name, externalCustomerId: `crm-${4_700 + customer}` }),
         201,
@@ -174,17 +184,26 @@ const sell = Effect.fnUntraced(function* (call: Calls, zoneIds: ReadonlyArray<st
   return sold.flat()
 })
 
-const reportRecentUsage = Effect.fnUntraced(function* (call: Calls, instances: ReadonlyArray<FurnishedInstance>) {
+const reportRecentUsage = Effect.fnUntraced(function* (
+  call: Calls,
+  instances: ReadonlyArray<FurnishedInstance>,
+  count: number,
+) {
   const { expectSuccess: succeeds } = yield* Stage
   const today = (yield* now).getTime()
-  const days = Array.from({ length: RECENT_DAYS }, (_, index) => new Date(today - (RECENT_DAYS - index) * DAY_MS))
+  const days = Array.from({ length: count }, (_, index) => new Date(today - (count - index) * DAY_MS))
   const events = days.flatMap((day) => instances.flatMap((instance) => usageOfDay(instance, day)))
   for (const batch of Arr.chunksOf(events, MAX_EVENTS))
     yield* succeeds(call("POST", "/usage-events", batch), 200, Results)
 })
 
+const EVERYTHING: Extent = { customers, days: RECENT_DAYS }
+
 /** Furnishes a new organization. Prints a line for each step. */
-export const furnish = Effect.fn("Demo.furnish")(function* (operator: Redacted.Redacted) {
+export const furnish = Effect.fn("Demo.furnish")(function* (
+  operator: Redacted.Redacted,
+  { customers: names, days }: Extent = EVERYTHING,
+) {
   const { expectSuccess: succeeds, print } = yield* Stage
   yield* print("Furnishing an organization. This takes a moment.")
   const organization = yield* openOrganization(operator)
@@ -194,10 +213,10 @@ export const furnish = Effect.fn("Demo.furnish")(function* (operator: Redacted.R
   yield* createCatalogue(call)
   const zoneIds = yield* shipReleases(call)
   yield* print(`  ${versions.length} license versions, ${entitlements.length} entitlements, ${zones.length} zones`)
-  const instances = yield* sell(call, zoneIds)
-  yield* print(`  ${customers.length} customers with ${instances.length} instances`)
-  yield* reportRecentUsage(call, instances)
-  yield* print(`  the usage of ${RECENT_DAYS} days`)
+  const instances = yield* sell(call, zoneIds, names)
+  yield* print(`  ${names.length} customers with ${instances.length} instances`)
+  yield* reportRecentUsage(call, instances, days)
+  yield* print(`  the usage of ${days} days`)
   const furnished: Furnished = { ...organization, instances }
   return furnished
 })

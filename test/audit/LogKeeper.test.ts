@@ -10,7 +10,7 @@ import { openLog } from "./support.ts"
 
 allowInventedEvents()
 
-layer(TestService.layer, { excludeTestServices: true })("the keeper of event logs", (it) => {
+layer(TestService.separate, { excludeTestServices: true })("the keeper of event logs", (it) => {
   it.effect("seals and signs without a request", () =>
     Effect.gen(function* () {
       const { addMany, organizationId, size, sql } = yield* openLog
@@ -59,7 +59,7 @@ layer(TestService.layer, { excludeTestServices: true })("the keeper of event log
   )
 })
 
-layer(TestService.layer, { excludeTestServices: true })("the keeper of event logs of another process", (it) => {
+layer(TestService.separate, { excludeTestServices: true })("the keeper of event logs of another process", (it) => {
   it.effect(
     "reports a changed log in the health part `audit` after a request that was refused, without waiting for the next checkpoint",
     () =>

@@ -3,6 +3,7 @@ import { Arbitrary, Schema } from "effect"
 import { MASK, redact, settingsAt } from "../../src/domains/connectors/settings/Redaction.ts"
 import { mergeToValid } from "../../src/domains/connectors/settings/ValidMerge.ts"
 import { settingsErrors } from "../../src/domains/connectors/schema/SettingsValidator.ts"
+import { cpuMillis } from "../support/cpuTime.ts"
 
 type Json = { readonly [name: string]: unknown }
 
@@ -341,10 +342,11 @@ describe("settings whose PUT omits objects", () => {
     const stored = Object.fromEntries(
       names.map((name, index) => [name, index % 2 === 0 ? { user: "u", password: "p" } : { token: "t" }]),
     )
-    const began = performance.now()
-    const { invalid, settings } = merged(schema, {}, stored)
-    assert.deepStrictEqual(invalid, [])
-    assert.strictEqual(Object.keys(settings).length, 1500)
-    assert.isBelow(performance.now() - began, 2000)
+    const took = cpuMillis(() => {
+      const { invalid, settings } = merged(schema, {}, stored)
+      assert.deepStrictEqual(invalid, [])
+      assert.strictEqual(Object.keys(settings).length, 1500)
+    })
+    assert.isBelow(took, 2000)
   })
 })

@@ -18,11 +18,16 @@ const signingKey = (): JWK => ({
   use: "sig",
 })
 
-/** A person without an organization. */
+/** The login of a person without an organization. */
 export const STRANGER = "stranger"
 
-/** Starts the provider for a console at an origin. Everybody but the stranger belongs to the organization. */
-export const startProvider = Effect.fnUntraced(function* (origin: string, organization: () => string) {
+/** The login of a person of an organization. */
+export const loginOf = (organizationId: string): string => `anna@${organizationId}`
+
+const organizationOf = (login: string): string => login.slice(login.indexOf("@") + 1)
+
+/** Starts the provider for a console at an origin. Logins name the organization of a person. */
+export const startProvider = Effect.fnUntraced(function* (origin: string) {
   let handle: (request: IncomingMessage, response: ServerResponse) => unknown = () => undefined
   const url = yield* serve((request, response) => void handle(request, response))
   const provider = new OidcProvider.Provider(url, {
@@ -60,7 +65,7 @@ export const startProvider = Effect.fnUntraced(function* (origin: string, organi
     },
     extraTokenClaims: (_context, token) =>
       "accountId" in token && token.accountId !== STRANGER
-        ? { [CLAIM]: organization(), name: "Anna Kowalska" }
+        ? { [CLAIM]: organizationOf(token.accountId), name: "Anna Kowalska" }
         : { name: "Stranger" },
   })
   handle = provider.callback()

@@ -1,48 +1,18 @@
-/** What all tests of the console share: the service as a process, an OpenID provider, a furnished organization and a browser. */
+/** What the tests of one file share: a furnished organization, and tabs of a browser. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Redacted } from "effect"
-import { spawnSync } from "node:child_process"
-import { readdirSync, statSync } from "node:fs"
-import { join, resolve } from "node:path"
 import type { Page } from "playwright-core"
 import { Stage } from "../../src/demo/Demo.ts"
-import { furnish } from "../../src/demo/Furnish.ts"
-import * as EmbeddedPostgres from "../../src/infra/embedded/EmbeddedPostgres.ts"
-import * as Browser from "../support/Browser.ts"
+import { furnish, RECENT_DAYS } from "../../src/demo/Furnish.ts"
+import type { Extent } from "../../src/demo/Furnish.ts"
+import { customers } from "../../src/demo/Names.ts"
+import type { Browser } from "../support/Browser.ts"
 import { request } from "../support/http.ts"
 import type { HttpResponse } from "../support/http.ts"
-import { AUDIENCE } from "../support/Issuer.ts"
-import * as ServiceProcess from "../support/ServiceProcess.ts"
-import { temporaryDirectory } from "../support/temporaryDirectory.ts"
-import { CLAIM, CLIENT_ID, startProvider } from "./OpenIdProvider.ts"
+import type { Installation } from "./Installation.ts"
 
 // A condition that does not come true fails with its name, before the whole test does.
 const MAX_WAIT_MS = 12_000
-
-const root = resolve(import.meta.dirname, "../..")
-
-/** The folder of the built console. */
-export const built = join(root, "dist/console")
-
-const newest = (folder: string): number =>
-  Math.max(
-    ...readdirSync(folder, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map(({ name, parentPath }) => statSync(join(parentPath, name)).mtimeMs),
-  )
-
-/** Builds the console if its sources are newer than the last build. */
-const build = Effect.sync(() => {
-  const manifest = statSync(join(built, ".vite/manifest.json"), { throwIfNoEntry: false })
-  if (manifest !== undefined && manifest.mtimeMs > newest(join(root, "console"))) return
-  const { status, stderr } = spawnSync(process.execPath, ["bin/console.mjs"], {
-    cwd: root,
-    encoding: "utf8",
-    // Vitest's own value would build React for development.
-    env: { ...process.env, NODE_ENV: "production" },
-  })
-  if (status !== 0) throw new Error(`The console was not built: ${stderr}`)
-})
 
 export interface Tenant {
   readonly organizationId: string
@@ -68,6 +38,18 @@ const link = Effect.fnUntraced(function* (call: Call) {
   yield* call("PATCH", "/instances/acme-logistics-production", { metadata: { region: "eu" } })
 })
 
+/** Four customers, and their usage of a month: enough for most tests, and made in a second. */
+const FEW: Extent = {
+  customers: ["Acme Logistics", "Globex Logistics", "Globex Health", "Acme Media"],
+  days: RECENT_DAYS,
+}
+
+/** 200 instances, for tests of long lists. */
+export const MANY: Extent = { customers, days: 1 }
+
+/** 200 instances, and their usage of a month. */
+export const ALL: Extent = { customers, days: RECENT_DAYS }
+
 export class World extends Context.Service<
   World,
   {
@@ -78,7 +60,7 @@ export class World extends Context.Service<
     readonly furnished: Tenant
     /** An organization without anything. */
     readonly empty: Tenant
-    readonly browser: Browser.Browser
+    readonly browser: Browser
     /** Calls the Core API as the furnished organization, or with another token. */
     readonly call: Call
     /** A token of the furnished organization with these scopes. */
@@ -93,103 +75,90 @@ export class World extends Context.Service<
     readonly platformCredential: (scopes: ReadonlyArray<string>) => Effect.Effect<string>
   }
 >()("keyshelf/test/console/World") {
-  static readonly layer = Layer.effect(
-    World,
-    Effect.gen(function* () {
-      yield* build
-      const operator = ServiceProcess.randomCredential()
-      const settings = yield* ServiceProcess.settings(yield* temporaryDirectory, operator)
-      const core = `http://127.0.0.1:${settings.SERVICE_CORE_PORT}`
-      let organization = ""
-      const provider = yield* startProvider(core, () => organization)
-      const service = yield* ServiceProcess.start(["serve"], {
-        ...settings,
-        SERVICE_OIDC_ISSUER: provider.url,
-        SERVICE_OIDC_AUDIENCE: AUDIENCE,
-        SERVICE_OIDC_ORGANIZATION_CLAIM: CLAIM,
-        SERVICE_OIDC_PROVISIONING: "just-in-time",
-        SERVICE_OIDC_CLIENT_ID: CLIENT_ID,
-        // Receivers of webhooks and systems of connectors are on this machine.
-        SERVICE_WEBHOOKS_ALLOW_INSECURE: "true",
-      })
-      yield* Effect.orDie(service.ready)
-      const { platform } = service
-      const origins = { core, platform, webhooks: core }
-      const furnished = yield* furnish(Redacted.make(operator)).pipe(Effect.provide(Stage.quiet(origins)), Effect.orDie)
-      const asOperator = (method: string, path: string, body?: object) =>
-        Effect.promise(() =>
-          request(method, `${platform}/api/platform${path}`, {
-            token: operator,
-            ...(body === undefined ? {} : { body }),
-          }),
-        )
-      const token = Redacted.value(furnished.token)
-      const call: Call = (method, path, body, as = token) =>
-        Effect.promise(() =>
-          request(method, `${core}/api${path}`, { token: as, ...(body === undefined ? {} : { body }) }),
-        )
-      const organizationId: string = (yield* call("GET", "/me")).body.organizationId
-      organization = organizationId
-      const mint = (id: string, scopes?: ReadonlyArray<string>) =>
-        asOperator("POST", `/organizations/${id}/tokens`, {
-          name: `console ${crypto.randomUUID()}`,
-          ...(scopes === undefined ? {} : { scopes }),
-        }).pipe(Effect.map(({ body }): string => body.token))
-      // A machine that changed something with its token.
-      yield* call("POST", "/service-accounts", { name: "Build pipeline", slug: "build-pipeline" })
-      const issued = yield* call("POST", "/service-accounts/build-pipeline/tokens", {
-        name: "Runner",
-        scopes: ["write:customers"],
-      })
-      yield* call("POST", "/customers", { name: "From the pipeline", slug: "from-the-pipeline" }, issued.body.token)
-      yield* link(call)
-      yield* call("POST", "/licenses/team/migrations", { toLicenseSlug: "team-2", at: "2099-01-01T00:00:00Z" })
-      // A person, for the operator's screens.
-      const user = yield* asOperator("POST", "/users", { name: "Grace Hopper", email: "grace@example.com" })
-      yield* asOperator("POST", `/organizations/${organizationId}/memberships`, {
-        userId: user.body.id,
-        role: "MEMBER",
-      })
-      const tenant = Effect.fnUntraced(function* (name: string) {
-        const { body } = yield* asOperator("POST", "/organizations", { name })
-        return { organizationId: String(body.id), token: yield* mint(body.id) }
-      })
-      const database = Layer.unwrap(
-        EmbeddedPostgres.run({ dataDir: join(settings.SERVICE_DATA_DIR, "postgres"), whenRunning: "attach" }).pipe(
-          Effect.map(({ url }) => PgClient.layer({ url, maxConnections: 1 })),
+  /** A new organization with these customers and usage, on an installation that others use too. */
+  static readonly layer = (
+    { core, databaseUrl, operator, platform }: Installation,
+    browser: Browser,
+    extent: Extent = FEW,
+  ) =>
+    Layer.effect(
+      World,
+      Effect.gen(function* () {
+        const origins = { core, platform, webhooks: core }
+        const furnished = yield* furnish(Redacted.make(operator), extent).pipe(
+          Effect.provide(Stage.quiet(origins)),
           Effect.orDie,
-        ),
-      )
-      const browser = yield* Browser.launch
-      return World.of({
-        core,
-        platform,
-        operator,
-        furnished: { organizationId, token },
-        empty: yield* tenant("Nothing yet"),
-        tenant,
-        sql: (statement, parameters) =>
-          Effect.flatMap(PgClient.PgClient, (client) => client.unsafe(statement, parameters)).pipe(
-            Effect.provide(database),
-            Effect.asVoid,
-            Effect.orDie,
-          ),
-        browser: {
-          newTab: (options) =>
-            Effect.tap(browser.newTab({ reducedMotion: "reduce", ...options }), ({ page }) =>
-              Effect.sync(() => page.setDefaultTimeout(MAX_WAIT_MS)),
+        )
+        const asOperator = (method: string, path: string, body?: object) =>
+          Effect.promise(() =>
+            request(method, `${platform}/api/platform${path}`, {
+              token: operator,
+              ...(body === undefined ? {} : { body }),
+            }),
+          )
+        const token = Redacted.value(furnished.token)
+        const call: Call = (method, path, body, as = token) =>
+          Effect.promise(() =>
+            request(method, `${core}/api${path}`, { token: as, ...(body === undefined ? {} : { body }) }),
+          )
+        const { organizationId } = furnished
+        const mint = (id: string, scopes?: ReadonlyArray<string>) =>
+          asOperator("POST", `/organizations/${id}/tokens`, {
+            name: `console ${crypto.randomUUID()}`,
+            ...(scopes === undefined ? {} : { scopes }),
+          }).pipe(Effect.map(({ body }): string => body.token))
+        // A machine that changed something with its token.
+        yield* call("POST", "/service-accounts", { name: "Build pipeline", slug: "build-pipeline" })
+        const issued = yield* call("POST", "/service-accounts/build-pipeline/tokens", {
+          name: "Runner",
+          scopes: ["write:customers"],
+        })
+        yield* call("POST", "/customers", { name: "From the pipeline", slug: "from-the-pipeline" }, issued.body.token)
+        yield* link(call)
+        yield* call("POST", "/licenses/team/migrations", { toLicenseSlug: "team-2", at: "2099-01-01T00:00:00Z" })
+        // A person, for the operator's screens.
+        const user = yield* asOperator("POST", "/users", {
+          name: "Grace Hopper",
+          email: `grace@${organizationId}.example`,
+        })
+        yield* asOperator("POST", `/organizations/${organizationId}/memberships`, {
+          userId: user.body.id,
+          role: "MEMBER",
+        })
+        const tenant = Effect.fnUntraced(function* (name: string) {
+          const { body } = yield* asOperator("POST", "/organizations", { name })
+          return { organizationId: String(body.id), token: yield* mint(body.id) }
+        })
+        const database = PgClient.layer({ url: Redacted.make(databaseUrl), maxConnections: 1 })
+        return World.of({
+          core,
+          platform,
+          operator,
+          furnished: { organizationId, token },
+          empty: yield* tenant("Nothing yet"),
+          tenant,
+          sql: (statement, parameters) =>
+            Effect.flatMap(PgClient.PgClient, (client) => client.unsafe(statement, parameters)).pipe(
+              Effect.provide(database),
+              Effect.asVoid,
+              Effect.orDie,
             ),
-        },
-        call,
-        tokenWith: (scopes) => mint(organizationId, scopes),
-        asOperator,
-        platformCredential: (scopes) =>
-          asOperator("POST", "/credentials", { name: `console ${crypto.randomUUID()}`, scopes }).pipe(
-            Effect.map(({ body }): string => body.token),
-          ),
-      })
-    }),
-  )
+          browser: {
+            newTab: (options) =>
+              Effect.tap(browser.newTab({ reducedMotion: "reduce", ...options }), ({ page }) =>
+                Effect.sync(() => page.setDefaultTimeout(MAX_WAIT_MS)),
+              ),
+          },
+          call,
+          tokenWith: (scopes) => mint(organizationId, scopes),
+          asOperator,
+          platformCredential: (scopes) =>
+            asOperator("POST", "/credentials", { name: `console ${crypto.randomUUID()}`, scopes }).pipe(
+              Effect.map(({ body }): string => body.token),
+            ),
+        })
+      }),
+    )
 }
 
 /** Signs in with a pasted token, and keeps it unless told otherwise, so that the page can be loaded again. */

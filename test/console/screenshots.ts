@@ -1,8 +1,9 @@
 /** `npm run screenshots`: makes the pictures of docs/console.md from the real console. */
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { join } from "node:path"
-import { open, signIn, World } from "./World.ts"
-import { whyNoBrowser } from "../support/Browser.ts"
+import * as Browser from "../support/Browser.ts"
+import * as Installation from "./Installation.ts"
+import { ALL, open, signIn, World } from "./World.ts"
 
 const images = join(import.meta.dirname, "../../docs/images")
 
@@ -25,8 +26,12 @@ const take = Effect.gen(function* () {
   })
 })
 
-if (whyNoBrowser !== undefined) {
-  console.error(`No pictures: ${whyNoBrowser}.`)
+if (Browser.whyNoBrowser !== undefined) {
+  console.error(`No pictures: ${Browser.whyNoBrowser}.`)
   process.exit(1)
 }
-await Effect.runPromise(Effect.scoped(take.pipe(Effect.provide(World.layer))))
+const furnished = Effect.gen(function* () {
+  const browser = yield* Effect.flatMap(Browser.serve, Browser.connect)
+  return World.layer(yield* Installation.start, browser, ALL)
+})
+await Effect.runPromise(Effect.scoped(take.pipe(Effect.provide(Layer.unwrap(furnished)))))

@@ -38,7 +38,7 @@ const changeOfLockedInstance = Effect.gen(function* () {
   )
 })
 
-layer(serviceWith({ lock_timeout: "100ms" }), { excludeTestServices: true })("a change of a locked record", (it) => {
+layer(serviceWith({ lock_timeout: "1s" }), { excludeTestServices: true })("a change of a locked record", (it) => {
   it.effect("is refused for now, and says that the record is being changed", () =>
     Effect.gen(function* () {
       const { body, headers, status } = yield* changeOfLockedInstance
@@ -79,15 +79,12 @@ layer(serviceWith({ lock_timeout: "100ms" }), { excludeTestServices: true })("a 
   )
 })
 
-layer(serviceWith({ statement_timeout: "200ms" }), { excludeTestServices: true })(
-  "a statement that takes long",
-  (it) => {
-    it.effect("is refused for now, and says that the database did not finish in time", () =>
-      Effect.gen(function* () {
-        const { body, status } = yield* changeOfLockedInstance
-        assert.deepStrictEqual([status, body.code], [503, "Service.Unavailable"])
-        assert.include(body.detail, "did not finish the request in time")
-      }),
-    )
-  },
-)
+layer(serviceWith({ statement_timeout: "2s" }), { excludeTestServices: true })("a statement that takes long", (it) => {
+  it.effect("is refused for now, and says that the database did not finish in time", () =>
+    Effect.gen(function* () {
+      const { body, status } = yield* changeOfLockedInstance
+      assert.deepStrictEqual([status, body.code], [503, "Service.Unavailable"])
+      assert.include(body.detail, "did not finish the request in time")
+    }),
+  )
+})

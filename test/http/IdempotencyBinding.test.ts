@@ -1,7 +1,6 @@
-import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
-import { createHash, randomUUID } from "node:crypto"
+import { randomUUID } from "node:crypto"
 import { request } from "node:http"
 import type { IncomingHttpHeaders } from "node:http"
 import { TestService } from "../support/TestService.ts"
@@ -45,12 +44,10 @@ const post = (origin: string, { body, host, key, target, token }: Sent) =>
       ),
   )
 
-const sha256 = (bytes: string | Buffer) => createHash("sha256").update(bytes).digest()
-
 const PATH = "/api/components"
 const BODY = JSON.stringify({ name: "part", version: "1" })
 
-/** Every way to address the same operation on a listener, and the host that an earlier release remembers of it. */
+/** Every way to address the same operation on a listener. */
 const addressesOf = (origin: string): ReadonlyArray<Pick<Sent, "target" | "host">> => {
   const port = new URL(origin).port
   return [
@@ -68,17 +65,6 @@ const componentsOf = Effect.fnUntraced(function* (token: string) {
   const { core } = yield* TestService
   const { body } = yield* core("GET", "/components", { token })
   return Number(body.items.length)
-})
-
-/** Stores a response as the release before did: bound to scheme and host. */
-const storedByEarlierRelease = Effect.fnUntraced(function* (key: string, host: string) {
-  const sql = yield* PgClient.PgClient
-  const stored = sha256(key).toString("base64url")
-  const fingerprint = sha256(`POST\nhttp://${host}${PATH}\n${BODY}`)
-  const rows = yield* sql`
-    UPDATE idempotency_keys SET fingerprint = ${fingerprint}, target_fingerprint = NULL WHERE key = ${stored}
-    RETURNING key`
-  assert.strictEqual(rows.length, 1)
 })
 
 layer(TestService.layer, { excludeTestServices: true })("what an Idempotency-Key is bound to", (it) => {
@@ -148,23 +134,6 @@ layer(TestService.layer, { excludeTestServices: true })("what an Idempotency-Key
     }),
   )
 
-  it.effect("a response that was stored under the bytes of its body replays for the same bytes", () =>
-    Effect.gen(function* () {
-      const { origins, tenant } = yield* TestService
-      const sql = yield* PgClient.PgClient
-      const { token } = yield* tenant()
-      const body = '{"version":"1","name":"part"}'
-      const call = { token, key: randomUUID(), body, target: PATH }
-      const created = yield* post(origins.core, call)
-      const fingerprint = sha256(`POST\nhttp://licenses.example${PATH}\n${body}`)
-      const target = sha256(Buffer.concat([fingerprint, sha256(`POST\n${PATH}\n${body}`)]))
-      yield* sql`UPDATE idempotency_keys SET fingerprint = ${fingerprint}, target_fingerprint = ${target}
-        WHERE key = ${sha256(call.key).toString("base64url")}`
-      assert.strictEqual((yield* post(origins.core, call)).text, created.text)
-      assert.strictEqual((yield* post(origins.core, { ...call, body: `${body} ` })).status, 422)
-    }),
-  )
-
   it.effect("another path, query or body with the same key is rejected, through any address", () =>
     Effect.gen(function* () {
       const { origins, tenant } = yield* TestService
@@ -190,51 +159,6 @@ layer(TestService.layer, { excludeTestServices: true })("what an Idempotency-Key
         else assert.match(actual, code)
       }
       assert.strictEqual(yield* componentsOf(token), 1)
-    }),
-  )
-
-  it.effect("a response of the release before replays through its address, and never runs again through another", () =>
-    Effect.gen(function* () {
-      const { origins, tenant } = yield* TestService
-      const { token } = yield* tenant()
-      const call = { token, key: randomUUID(), body: BODY, target: PATH }
-      const created = yield* post(origins.core, call)
-      yield* storedByEarlierRelease(call.key, new URL(origins.core).host)
-      const replayed = yield* post(origins.core, call)
-      assert.strictEqual(replayed.text, created.text)
-      assert.strictEqual(replayed.headers["idempotent-replayed"], "true")
-      const elsewhere = yield* post(origins.core, { ...call, host: "licenses.example" })
-      assert.strictEqual(elsewhere.status, 422, elsewhere.text)
-      assert.strictEqual(yield* componentsOf(token), 1)
-    }),
-  )
-
-  it.effect("nodes of the release before recognize a response of this one", () =>
-    Effect.gen(function* () {
-      const { origins, tenant } = yield* TestService
-      const sql = yield* PgClient.PgClient
-      const { token } = yield* tenant()
-      const key = randomUUID()
-      yield* post(origins.core, { token, key, body: BODY, target: PATH, host: "licenses.example" })
-      const [row] = yield* sql<{ fingerprint: Uint8Array }>`
-        SELECT fingerprint FROM idempotency_keys WHERE key = ${createHash("sha256").update(key).digest("base64url")}`
-      const expected = createHash("sha256").update(`POST\nhttp://licenses.example${PATH}\n${BODY}`).digest("hex")
-      assert.strictEqual(Buffer.from(row?.fingerprint ?? []).toString("hex"), expected)
-    }),
-  )
-
-  it.effect("a row that a node of the release before replaced is not mistaken for the request before it", () =>
-    Effect.gen(function* () {
-      const { origins, tenant } = yield* TestService
-      const sql = yield* PgClient.PgClient
-      const { token } = yield* tenant()
-      const call = { token, key: randomUUID(), body: BODY, target: PATH }
-      assert.strictEqual((yield* post(origins.core, call)).status, 201)
-      // It replaces the columns that it knows.
-      yield* sql`
-        UPDATE idempotency_keys SET fingerprint = ${createHash("sha256").update("another request").digest()}
-        WHERE key = ${createHash("sha256").update(call.key).digest("base64url")}`
-      assert.strictEqual((yield* post(origins.core, call)).status, 422)
     }),
   )
 })

@@ -24,7 +24,7 @@ export const NOT_RUN: ReadonlyArray<NotRun> = [
   {
     page: "docs/client.md",
     begins: "npm ci --prefix clients/typescript && npm pack ./clients/typescript",
-    reason: "It installs packages from a registry. test/client/Package.test.ts does the same.",
+    reason: "It installs packages from a registry. test/client/Package.process.test.ts does the same.",
   },
   {
     page: "docs/event-bridge.md",

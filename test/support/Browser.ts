@@ -1,9 +1,10 @@
-/** Drives a Chromium of this machine, if there is one: pages of the service as people use them. */
+/** Drives the Chromium of this machine, if there is one: pages of the service as people use them. */
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { spawnSync } from "node:child_process"
 import { chromium } from "playwright-core"
 import type { BrowserContextOptions, Page } from "playwright-core"
+import { startShared } from "./shared.ts"
 import { withReason } from "./skipped.ts"
 
 const PATHS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
@@ -58,21 +59,41 @@ export interface Browser {
 }
 
 /**
- * Starts the browser, and ends it with the scope. Dies without one: guard tests by `skipIf(whyNoBrowser !== undefined)`. Requests that the
- * browser makes by itself, such as for updates, are off.
+ * Starts a browser for several processes, and ends it with the scope. Returns the address for `connect`. Requests that the browser makes
+ * by itself, such as for updates, are off.
  */
-export const launch: Effect.Effect<Browser, never, Scope.Scope> = Effect.acquireRelease(
-  Effect.promise(() => chromium.launch({ executablePath: executablePath ?? "chromium", args: FLAGS, timeout: 60_000 })),
-  (browser) => Effect.promise(() => browser.close()),
-).pipe(
-  Effect.map((browser) => ({
-    newTab: (options) =>
-      Effect.acquireRelease(
-        Effect.promise(() => browser.newContext(options)),
-        (context) => Effect.promise(() => context.close()),
-      ).pipe(
-        Effect.flatMap((context) => Effect.promise(() => context.newPage())),
-        Effect.map(watched),
-      ),
-  })),
-)
+export const serve: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
+  Effect.promise(() =>
+    chromium.launchServer({
+      executablePath: executablePath ?? "chromium",
+      args: FLAGS,
+      timeout: 60_000,
+      host: "127.0.0.1",
+    }),
+  ),
+  (server) => Effect.promise(() => server.close()),
+).pipe(Effect.map((server) => server.wsEndpoint()))
+
+/**
+ * Uses a running browser. Its tabs of this connection are closed with the scope. By Playwright's protocol: a connection by CDP would
+ * attach itself to the tabs of all others.
+ */
+export const connect = (address: string): Effect.Effect<Browser, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.promise(() => chromium.connect(address, { timeout: 60_000 })),
+    (browser) => Effect.promise(() => browser.close()),
+  ).pipe(
+    Effect.map((browser) => ({
+      newTab: (options) =>
+        Effect.acquireRelease(
+          Effect.promise(() => browser.newContext(options)),
+          (context) => Effect.promise(() => context.close()),
+        ).pipe(
+          Effect.flatMap((context) => Effect.promise(() => context.newPage())),
+          Effect.map(watched),
+        ),
+    })),
+  )
+
+/** The browser that all test files of a run share. Dies without one: guard tests by `skipIf(whyNoBrowser !== undefined)`. */
+export const shared: Effect.Effect<Browser, never, Scope.Scope> = Effect.flatMap(startShared("browser"), connect)

@@ -64,6 +64,12 @@ const assertNoSecrets = (args: ReadonlyArray<string>, output: string): void => {
   if (leaked > 0) throw new Error(`The output of the service contains ${leaked} secrets`)
 }
 
+// A run that is interrupted does not close its scopes.
+const running = new Set<ChildProcess>()
+process.on("exit", () => {
+  for (const child of running) child.kill()
+})
+
 /** The command that runs Node.js with a limit of open files, which also binds Node.js's own raising of it. */
 export const limited = (openFiles: number, args: ReadonlyArray<string>): readonly [string, ReadonlyArray<string>] => [
   "sh",
@@ -89,6 +95,8 @@ export const start = (
         env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...env },
         stdio: ["ignore", "pipe", "pipe"],
       })
+      running.add(child)
+      child.once("exit", () => running.delete(child))
       let output = ""
       child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()))
       child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()))

@@ -23,6 +23,9 @@ export const recordIssued = (text: string): void => {
   for (const secret of secretsIn(text)) issued.add(secret)
 }
 
+/** Begins a test file: what was issued to others is not its concern. */
+export const forgetIssued = (): void => issued.clear()
+
 /** All secrets issued to this test file so far. */
 export const issuedSecrets = (): ReadonlySet<string> => issued
 

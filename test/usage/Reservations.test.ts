@@ -91,6 +91,28 @@ layer(TestService.separate, { excludeTestServices: true })("reservations", (it) 
     }),
   )
 
+  it.effect("leave all of the limit to consume when they are committed or released", () =>
+    Effect.gen(function* () {
+      const { check, commit, metered, release, reserve } = yield* openReserving
+      yield* metered("calls", 20)
+      const consumed = (requested: number) =>
+        Effect.map(check([{ entitlement: "calls", requested }]), ({ body: { checks } }) => [
+          checks[0].allowed,
+          checks[0].usage,
+          checks[0].remaining,
+        ])
+      const { body: committed } = yield* reserve("calls", { quantity: 6 })
+      const { body: released } = yield* reserve("calls", { quantity: 5 })
+      assert.deepStrictEqual(yield* consumed(10), [false, 0, 9])
+      assert.strictEqual((yield* commit(committed.id, { quantity: 4 })).status, 200)
+      assert.deepStrictEqual(yield* consumed(12), [false, 4, 11])
+      assert.deepStrictEqual(yield* consumed(5), [true, 9, 6])
+      assert.strictEqual((yield* release(released.id)).status, 204)
+      assert.deepStrictEqual(yield* consumed(11), [true, 20, 0])
+      assert.deepStrictEqual(yield* consumed(1), [false, 20, 0])
+    }),
+  )
+
   it.effect("have an optional body: one is reserved, and all of it committed", () =>
     Effect.gen(function* () {
       const { call, metered, standing } = yield* openReserving

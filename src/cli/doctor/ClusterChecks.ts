@@ -3,6 +3,7 @@ import { Effect, Option } from "effect"
 import type { SqlClient } from "effect/sql"
 import { citusVersion, readNodes, readPlacement } from "../../infra/database/ClusterState.ts"
 import type { ClusterNode } from "../../infra/database/ClusterState.ts"
+import { isMigrated } from "../../infra/database/Migrations.ts"
 import { failed, ok, warning } from "./Report.ts"
 import type { Check, Finding } from "./Report.ts"
 
@@ -60,7 +61,9 @@ export const cluster: Check<SqlClient.SqlClient> = Effect.gen(function* () {
   const version = yield* citusVersion
   if (Option.isNone(version)) return []
   const nodes = yield* readNodes
-  const findings = [...nodes.flatMap(ofNode), ...(yield* placement)]
+  const hasTables = yield* isMigrated
+  const findings = [...nodes.flatMap(ofNode), ...(hasTables ? yield* placement : [])]
   if (findings.length > 0) return findings
-  return [ok(PART, `Citus ${version.value}: ${nodes.length} nodes respond, and all tables are distributed as planned`)]
+  const tables = hasTables ? "all tables are distributed as planned" : "there are no tables to distribute yet"
+  return [ok(PART, `Citus ${version.value}: ${nodes.length} nodes respond, and ${tables}`)]
 }).pipe(Effect.orDie)

@@ -3,6 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { maxConnections } from "../../infra/database/DedicatedConnections.ts"
+import { FORMER_SCHEMA, hasFormerSchema, isMigrated } from "../../infra/database/Migrations.ts"
 import { losesPreparedStatements, PREPARED_STATEMENTS_LOST } from "../../infra/database/PreparedStatements.ts"
 import { Settings } from "../../infra/Settings.ts"
 import { DAY_MS } from "../../kernel/values/Timestamp.ts"
@@ -53,8 +54,15 @@ export const preparedStatements: Check<PgClient.PgClient> = Effect.gen(function*
     : []
 })
 
+const NOT_MIGRATED = warning(
+  "migrations",
+  "The database is not migrated yet: it has no tables. `keyshelf migrate` or the next start creates them.",
+)
+
 /** Checks for pending, skipped and unknown migrations. */
 export const schema: OnDatabase = Effect.gen(function* () {
+  if (yield* hasFormerSchema) return [failed("migrations", FORMER_SCHEMA)]
+  if (!(yield* isMigrated)) return [NOT_MIGRATED]
   const { newer, pending, skipped } = yield* Schema.readState
   const findings: Array<Finding> = []
   if (skipped.length > 0) {
@@ -117,24 +125,4 @@ export const partitions: OnDatabase = Effect.gen(function* () {
   const text = `The webhook history has partitions for ${Math.max(0, Math.floor(days))} more days`
   if (days <= 0) return [failed("partitions", `${text}: attempts cannot be recorded. ${remedy}`)]
   return [days < HEADROOM_DAYS ? warning("partitions", `${text}. ${remedy}`) : ok("partitions", text)]
-}).pipe(Effect.orDie)
-
-/** Checks whether events of usage are in partitions, and whether putting them there was begun and not finished. */
-export const usagePartitions: OnDatabase = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  const [table] = yield* sql<{ isPartitioned: boolean; boundary: string | null }>`
-    SELECT c.relkind = 'p' AS "isPartitioned", pg_get_constraintdef(k.oid) AS boundary
-    FROM pg_class c LEFT JOIN pg_constraint k ON k.conrelid = c.oid AND k.conname = 'usage_events_boundary'
-    WHERE c.oid = to_regclass('usage_events') AND to_regproc('usage_events_partition') IS NOT NULL
-      AND NOT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus')`
-  if (table === undefined) return []
-  if (table.isPartitioned) return [ok("usage", "Events of usage are in monthly partitions")]
-  return [
-    table.boundary === null
-      ? warning("usage", "Events of usage are in one table, so old months cannot be dropped. Run `keyshelf migrate`.")
-      : warning(
-          "usage",
-          `Putting events of usage into partitions was begun and is not finished; until then ${table.boundary} refuses later ones. Run \`keyshelf migrate\` again.`,
-        ),
-  ]
 }).pipe(Effect.orDie)

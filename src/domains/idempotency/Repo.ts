@@ -5,10 +5,8 @@ import { decodedOne } from "../../kernel/database/Statements.ts"
 
 /** The first response to a request with a key. Of a response with a secret only the name of what was created is stored. */
 export const StoredResponse = Schema.Struct({
-  /** The fingerprint with scheme and host, by which nodes of earlier releases recognize the request. */
+  /** The fingerprint of the request's method, path, query and body. */
   fingerprint: Schema.Uint8Array,
-  /** The fingerprint of method, path, query and body; `null` if a node of an earlier release stored the response. */
-  targetFingerprint: Schema.NullOr(Schema.Uint8Array),
   status: Schema.Int,
   location: Schema.NullOr(Schema.String),
   body: Schema.NullOr(Schema.String),
@@ -36,8 +34,7 @@ const make = Effect.gen(function* () {
 
     find: ({ callerId, key }: ResponseKey, at: Date) =>
       storedResponse(sql`
-        SELECT fingerprint, target_fingerprint AS "targetFingerprint", status, location, body,
-          secret_slug AS "secretSlug"
+        SELECT fingerprint, status, location, body, secret_slug AS "secretSlug"
         FROM idempotency_keys
         WHERE caller_id = ${callerId} AND key = ${key} AND expires_at > ${at}`),
 
@@ -45,12 +42,12 @@ const make = Effect.gen(function* () {
     store: ({ callerId, key }: ResponseKey, organizationId: string | null, response: StoredResponse, expiresAt: Date) =>
       Effect.asVoid(
         Effect.orDie(sql`
-          INSERT INTO idempotency_keys (caller_id, key, organization_id, fingerprint, target_fingerprint, status, location,
-            body, secret_slug, expires_at)
-          VALUES (${callerId}, ${key}, ${organizationId}, ${response.fingerprint}, ${response.targetFingerprint},
-            ${response.status}, ${response.location}, ${response.body}, ${response.secretSlug}, ${expiresAt})
-          ON CONFLICT (caller_id, key) DO UPDATE SET fingerprint = excluded.fingerprint,
-            target_fingerprint = excluded.target_fingerprint, status = excluded.status, location = excluded.location, body = excluded.body, secret_slug = excluded.secret_slug,
+          INSERT INTO idempotency_keys (caller_id, key, organization_id, fingerprint, status, location, body, secret_slug,
+            expires_at)
+          VALUES (${callerId}, ${key}, ${organizationId}, ${response.fingerprint}, ${response.status}, ${response.location},
+            ${response.body}, ${response.secretSlug}, ${expiresAt})
+          ON CONFLICT (caller_id, key) DO UPDATE SET fingerprint = excluded.fingerprint, status = excluded.status,
+            location = excluded.location, body = excluded.body, secret_slug = excluded.secret_slug,
             expires_at = excluded.expires_at`),
       ),
 

@@ -32,38 +32,13 @@ const CLAIMED = 0
 
 const KEY = /^[\x21-\x7e]{1,255}$/
 
-const hashOf = (method: string, url: string, body: string): Uint8Array =>
-  createHash("sha256").update(method).update("\n").update(url).update("\n").update(body).digest()
-
 /**
  * What a key is bound to: method, path, query and the value of the body, because a retry by another process or SDK writes the same
  * JSON differently. `url` has neither scheme nor host, also if the request target has the absolute form, so a retry through another
- * address or node is the same request. Nodes of earlier releases compare the bytes of the body: of `originalUrl`, which has both, or
- * of `url`.
+ * address or node is the same request.
  */
-const fingerprintsOf = ({ method, originalUrl, url }: HttpServerRequest.HttpServerRequest, body: string) => ({
-  byValue: hashOf(method, url, canonicalJson(body)),
-  withHost: hashOf(method, originalUrl, body),
-  withoutHost: hashOf(method, url, body),
-})
-
-type Fingerprints = ReturnType<typeof fingerprintsOf>
-
-// Covers the fingerprint of the row too: a node of an earlier release that replaces an expired row replaces only that one.
-const targetFingerprintOf = (fingerprint: Uint8Array, target: Uint8Array): Uint8Array =>
-  createHash("sha256").update(fingerprint).update(target).digest()
-
-// The path alone is unknown if an earlier release stored the response. A retry through another address is then rejected,
-// because it must not run again.
-const isSameRequest = (
-  { fingerprint, targetFingerprint }: StoredResponse,
-  { byValue, withHost, withoutHost }: Fingerprints,
-): boolean =>
-  Buffer.compare(fingerprint, withHost) === 0 ||
-  [byValue, withoutHost].some(
-    (target) =>
-      targetFingerprint !== null && Buffer.compare(targetFingerprint, targetFingerprintOf(fingerprint, target)) === 0,
-  )
+const fingerprintOf = ({ method, url }: HttpServerRequest.HttpServerRequest, body: string): Uint8Array =>
+  createHash("sha256").update(method).update("\n").update(url).update("\n").update(canonicalJson(body)).digest()
 
 const replay = (storedResponse: StoredResponse): HttpServerResponse.HttpServerResponse => {
   const headers = {
@@ -115,14 +90,14 @@ export const layer = Layer.effect(
     const transactions = yield* Transactions
 
     /** Locks the key of a request until the transaction ends, and returns the stored response, if there is one. */
-    const lookUp = Effect.fnUntraced(function* (name: ResponseKey, fingerprints: Fingerprints) {
+    const lookUp = Effect.fnUntraced(function* (name: ResponseKey, fingerprint: Uint8Array) {
       // The request that holds the lock runs. PostgreSQL releases the lock with the transaction, even after a crash.
       if (!(yield* responses.tryLock(name))) return yield* inFlight()
       const stored = yield* responses.find(name, yield* now)
       if (Option.isSome(stored)) {
         const storedResponse = stored.value
         if (storedResponse.status === CLAIMED) return yield* inFlight()
-        if (!isSameRequest(storedResponse, fingerprints)) {
+        if (Buffer.compare(storedResponse.fingerprint, fingerprint) !== 0) {
           return yield* new IdempotencyKeyReused({
             detail: "This key was already used with a different request. Use a new key.",
           })
@@ -140,21 +115,16 @@ export const layer = Layer.effect(
     const keyed = Effect.fnUntraced(function* (key: string) {
       const request = yield* HttpServerRequest.HttpServerRequest
       const owner = yield* RequestOwner
-      const fingerprints = fingerprintsOf(request, yield* Effect.orDie(request.text))
+      const fingerprint = fingerprintOf(request, yield* Effect.orDie(request.text))
       const name = { callerId: owner.credentialId, key }
       const store = Effect.fnUntraced(function* (
-        response: Omit<StoredResponse, "fingerprint" | "targetFingerprint">,
+        response: Omit<StoredResponse, "fingerprint">,
         retention: Duration.Duration,
       ) {
-        const stored = {
-          ...response,
-          fingerprint: fingerprints.withHost,
-          targetFingerprint: targetFingerprintOf(fingerprints.withHost, fingerprints.byValue),
-        }
         const expiresAt = new Date((yield* now).getTime() + Duration.toMillis(retention))
-        yield* responses.store(name, owner.organizationId, stored, expiresAt)
+        yield* responses.store(name, owner.organizationId, { ...response, fingerprint }, expiresAt)
       })
-      return { name, fingerprints, store }
+      return { name, fingerprint, store }
     })
 
     const runOnce = Effect.fnUntraced(function* <E, R>(
@@ -162,8 +132,8 @@ export const layer = Layer.effect(
       handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
       returnsSecret: boolean,
     ) {
-      const { fingerprints, name, store } = yield* keyed(key)
-      const known = yield* lookUp(name, fingerprints)
+      const { fingerprint, name, store } = yield* keyed(key)
+      const known = yield* lookUp(name, fingerprint)
       if (known !== undefined) return known
       const response = yield* handler
       if (isSuccess(response)) yield* store(storedForm(response, returnsSecret), RETENTION)
@@ -178,12 +148,12 @@ export const layer = Layer.effect(
       key: string,
       handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
     ) {
-      const { fingerprints, name, store } = yield* keyed(key)
+      const { fingerprint, name, store } = yield* keyed(key)
       const claim = { status: CLAIMED, location: null, body: null, secretSlug: null }
       return yield* Effect.uninterruptibleMask((restore) =>
         Effect.flatMap(
           transactions.run(
-            Effect.tap(lookUp(name, fingerprints), (known) =>
+            Effect.tap(lookUp(name, fingerprint), (known) =>
               known === undefined ? store(claim, MAX_CLAIM) : Effect.void,
             ),
           ),

@@ -146,6 +146,7 @@ export const layer = (whenRunning: WhenRunning) =>
       Effect.catchTags({
         SqlError: (error) => Effect.fail(unavailable("The schema", error)),
         NotDistributable: ({ message }) => Effect.fail(new DatabaseUnavailable({ message })),
+        FormerSchema: ({ message }) => Effect.fail(new DatabaseUnavailable({ message })),
         MigrationError: (error) =>
           Effect.fail(new DatabaseUnavailable({ message: `The schema cannot be migrated: ${error.message}` })),
       }),

@@ -75,7 +75,7 @@ export const pageIds =
 
 /**
  * A text without what makes no difference in a search: its case, composed characters, the final sigma, `ß` for `ss`. The indexes
- * of migration 45 have names in this form. Names of ASCII, which most are, take no longer than `lower` alone.
+ * of the baseline have names in this form. Names of ASCII, which most are, take no longer than `lower` alone.
  */
 const folded = (sql: PgClient.PgClient, text: Fragment): Fragment => sql`
   (CASE WHEN octet_length(${text}) = length(${text}) THEN lower(${text})

@@ -77,6 +77,10 @@ export const decimalOfText = (text: string): Option.Option<BigDecimal.BigDecimal
 /** Parses the text of a `numeric` column. */
 export const storedDecimal = (text: string): BigDecimal.BigDecimal => Option.getOrThrow(decimalOfText(text))
 
+/** {@link storedDecimal}; zero if there is none. */
+export const decimalOrZero = (text: string | null | undefined): BigDecimal.BigDecimal =>
+  text === null || text === undefined ? zero : storedDecimal(text)
+
 /** Converts a JSON number to a decimal. */
 export const decimalOfAmount = (amount: number): BigDecimal.BigDecimal => {
   if (Number.isSafeInteger(amount)) return BigDecimal.fromBigInt(BigInt(amount))

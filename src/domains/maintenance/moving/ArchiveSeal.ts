@@ -7,6 +7,9 @@ import type { PurposeKey, Secrets } from "../../../kernel/ports/KeyRing.ts"
 import { isSameSecret } from "../../../kernel/values/SecretComparison.ts"
 import type { End, Header } from "./MoveRules.ts"
 
+/** Why a file is refused that does not have its seal. */
+export const CHANGED_FILE = "The file was changed after its export: its seal does not fit its lines. Export again."
+
 const keysOf = (secrets: Secrets["Service"]) => secrets.keysFor("organization-file")
 
 /** The key that seals what this installation exports. */

@@ -1,6 +1,7 @@
 /** Whether an installation can import the file of an organization, by its header. Pure. */
 import { Result } from "effect"
 import type { Secrets } from "../../../kernel/ports/KeyRing.ts"
+import { isFormer } from "./FormerFiles.ts"
 import { FORMAT_VERSION, keyFaults } from "./MoveRules.ts"
 import type { Header } from "./MoveRules.ts"
 
@@ -20,7 +21,7 @@ export const headerFault = (header: Header, { connectors, migrations, secrets }:
   const [here, there] = [new Set(migrations), new Set(header.migrations)]
   const missing = header.migrations.filter((name) => !here.has(name))
   const surplus = migrations.filter((name) => !there.has(name))
-  if (missing.length + surplus.length > 0) {
+  if (missing.length + surplus.length > 0 && !isFormer(header.migrations)) {
     return `The schemas differ: ${[...missing.map((name) => `${name} is missing here`), ...surplus.map((name) => `${name} is missing at the source`)].join(", ")}. Bring both installations to the same version, and export again.`
   }
   const own = secrets.keysFor("check-value").map(({ bytes, id }) => [id, Buffer.from(bytes).toString("hex")] as const)

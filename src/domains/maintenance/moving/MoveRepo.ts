@@ -3,6 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { applySumsUntil } from "../../usage/partitions/DaysSql.ts"
 import { removalOrder } from "../RemovalOrder.ts"
+import { formerTables } from "./FormerFiles.ts"
 import { MoveRefused } from "./Errors.ts"
 import { ruleOf } from "./MoveRules.ts"
 import type { Column, Digest, Partition, Row } from "./MoveRules.ts"
@@ -60,6 +61,9 @@ const make = Effect.gen(function* () {
         unknown: found.map(({ name }) => name).filter((name) => !known.includes(name)),
       }
     }),
+
+    /** Creates the temporary tables for a file of a version before 0.2.0. */
+    createFormerTables: Effect.forEach(formerTables, (statement) => sql.unsafe(statement), { discard: true }),
 
     /** The columns that are stored. The database computes generated ones itself. */
     columns: (table: string) =>

@@ -12,7 +12,9 @@ import { valueOf } from "../rules/Aggregation.ts"
 import type { CheckedEntitlement, CheckedInstance } from "../rules/Terms.ts"
 import { pastOverrideJoin } from "../../instances/overrides/OverridesSql.ts"
 import { sumsUntil, wasDropped } from "../partitions/DaysSql.ts"
-import { explainedColumns, familyJoin, liveLeases, openAllowances } from "../TermsSql.ts"
+import { licensedTerms, pastGrantJoin } from "../terms/GrantSql.ts"
+import { broughtIn, reservedInPast } from "../terms/HeldSql.ts"
+import { checkedAllowances, explainedColumns, familyJoin, liveLeases, meterOfInstance } from "../terms/TermsSql.ts"
 
 interface Measured {
   readonly instanceId: string
@@ -64,12 +66,11 @@ const make = Effect.gen(function* () {
     terms.start_license_date AS "startLicenseDate", terms.end_license_date AS "endLicenseDate",
     coalesce(terms.grace_days, before.grace_days, l.grace_days) AS "graceDays", e.id AS "entitlementId",
     e.slug AS entitlement, e.type, e.aggregation_method AS "aggregationMethod", e.reset_period AS "resetPeriod",
-    e.reset_anchor AS "resetAnchor", CASE jsonb_typeof(g.value) WHEN 'object' THEN '{}' ELSE g.value #>> '{}' END AS granted,
-    g.overage_percent AS "overagePercent", overridden.override,
+    e.reset_anchor AS "resetAnchor", ${licensedTerms}, overridden.override,
     CASE e.aggregation_method WHEN 'CONCURRENT' THEN terms.start_license_date END AS "periodStart", h.quantity::text AS held`)
   const leasesAndAllowances = (organization: Fragment) => sql`
     CASE e.aggregation_method WHEN 'CONCURRENT' THEN (${liveLeases(sql, organization, "e.id")})::text END AS used,
-    ${openAllowances(sql, organization)}`
+    ${checkedAllowances(sql, organization)}`
   const explained = sql.literal(explainedColumns)
   const family = sql.literal(familyJoin)
   const nothing = sql.literal("")
@@ -91,24 +92,6 @@ const make = Effect.gen(function* () {
       WHERE organization_id = ${organization} AND license_id = l.id AND until > asked.at AND i.created_at <= asked.at
       ORDER BY until LIMIT 1
     ) before ON true`
-  const grants = (organization: Fragment) => sql`LEFT JOIN LATERAL (
-      SELECT true AS is_known, value, overage_percent FROM past_license_grants
-      WHERE organization_id = ${organization} AND license_id = l.id AND entitlement_id = e.id AND until > asked.at
-        AND i.created_at <= asked.at
-      ORDER BY until LIMIT 1
-    ) granted ON true
-    LEFT JOIN license_entitlements present ON granted.is_known IS NULL AND present.organization_id = l.organization_id
-      AND present.license_id = l.id AND present.entitlement_id = e.id
-    CROSS JOIN LATERAL (
-      SELECT coalesce(granted.value, present.value) AS value,
-        coalesce(granted.overage_percent, present.overage_percent) AS overage_percent
-    ) g`
-  // No reservation lives longer than a day.
-  const reservations = (organization: Fragment) => sql`LEFT JOIN LATERAL (
-      SELECT sum(quantity) AS quantity FROM usage_reservations
-      WHERE organization_id = ${organization} AND instance_id = i.id AND entitlement_id = e.id
-        AND created_at <= asked.at AND created_at > asked.at - interval '25 hours' AND expires_at > asked.at AND (ended_at IS NULL OR ended_at > asked.at)
-    ) h ON true`
   // The events of a total that was changed after the instant.
   const dropped = sql.literal(wasDropped("asked.at"))
   const isSummedUp = sql.literal("t.last_at > asked.at AND counted.stored + coalesce(past.stored, 0) = t.event_count")
@@ -133,9 +116,10 @@ const make = Effect.gen(function* () {
         ${explain ? family : nothing}
         LEFT JOIN entitlements e
           ON e.organization_id = i.organization_id AND e.slug = ANY(ARRAY(SELECT unnest(${entitlements}::text[])))
-        ${grants(organization)}
+        ${pastGrantJoin(sql, organization)}
         ${pastOverrideJoin(sql, organization)}
-        ${reservations(organization)}
+        LEFT JOIN LATERAL (${reservedInPast(sql, meterOfInstance(organization), "asked.at")}
+        ) h ON true
         WHERE i.organization_id = ${organizationId} AND i.slug = ${instanceSlug}`)
     },
 
@@ -150,6 +134,8 @@ const make = Effect.gen(function* () {
       at: Date,
     ): Effect.Effect<ReadonlyArray<PastUsage>> => {
       const ofTotal = sql`organization_id = ${organizationId} ${ofThatTotal}`
+      const meter = { organization: sql`${organizationId}`, instance: "t.instance_id", entitlement: "t.entitlement_id" }
+      const brought = broughtIn(sql, meter, "t.period_start")
       return Effect.map(
         records<SummedUp>()(sql`
           SELECT asked."entitlementId", asked."periodStart", asked.method,
@@ -163,9 +149,8 @@ const make = Effect.gen(function* () {
             CASE WHEN before.sum IS NULL THEN counted.sum ELSE before.sum + coalesce(counted.sum, 0) END::text AS sum,
             least(counted.minimum, before.minimum)::text AS minimum, greatest(counted.maximum, before.maximum)::text AS maximum,
             coalesce(latest.value, before.latest)::text AS latest,
-            CASE WHEN NOT (${isSummedUp}) THEN ledgers.quantity
-              WHEN before.brought IS NULL THEN counted.brought
-              ELSE before.brought + coalesce(counted.brought, 0) END::text AS "broughtIn",
+            CASE WHEN NOT (${isSummedUp}) THEN (${brought}) WHEN before.brought IS NULL THEN counted.brought::text
+              ELSE (before.brought + coalesce(counted.brought, 0))::text END AS "broughtIn",
             coalesce(${isSummedUp} AND past.is_between, false) AS "isUnknown"
           FROM (
             SELECT *, ${at}::timestamptz AS at FROM jsonb_to_recordset(${sql.json(among)}) AS key
@@ -203,9 +188,6 @@ const make = Effect.gen(function* () {
             UNION ALL
             SELECT 0, NULL, NULL, NULL, NULL, NULL WHERE newest_set.timestamp IS NOT NULL
           ) before ON true
-          LEFT JOIN offline_period_usage ledgers ON ledgers.organization_id = t.organization_id
-            AND ledgers.instance_id = t.instance_id AND ledgers.entitlement_id = t.entitlement_id
-            AND ledgers.period_start = t.period_start
           LEFT JOIN LATERAL (
             SELECT value FROM usage_events
             WHERE ${ofTotal} AND asked.method = 'LATEST' AND timestamp <= asked.at AND voided_at IS NULL

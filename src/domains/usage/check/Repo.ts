@@ -2,9 +2,10 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { records } from "../../../kernel/database/Statements.ts"
-import { checkedColumns, explainedColumns, familyJoin, grantsAndUsageJoins } from "../TermsSql.ts"
+import { licensedConfiguration } from "../terms/GrantSql.ts"
+import { checkedColumns, explainedColumns, familyJoin, grantsAndUsageJoins } from "../terms/TermsSql.ts"
 import type { AggregationMethod } from "../../entitlements/Model.ts"
-import type { AsOf } from "../TermsSql.ts"
+import type { AsOf } from "../terms/TermsSql.ts"
 import type { CheckRow } from "../rules/Terms.ts"
 
 /** A row of a check of all entitlements. */
@@ -13,6 +14,7 @@ export type StandingRow = CheckRow & { readonly aggregationMethod: AggregationMe
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const explained = sql.literal(explainedColumns)
+  const configuration = sql.literal(licensedConfiguration)
   const family = sql.literal(familyJoin)
   const nothing = sql.literal("")
 
@@ -50,7 +52,7 @@ const make = Effect.gen(function* () {
       { at, known }: AsOf,
     ) =>
       records<StandingRow>()(sql`
-        SELECT ${checkedColumns(sql, sql`${organizationId}`)}, CASE jsonb_typeof(g.value) WHEN 'object' THEN g.value END AS configuration,
+        SELECT ${checkedColumns(sql, sql`${organizationId}`)}, ${configuration},
           e.aggregation_method AS "aggregationMethod"
         FROM instances i
         CROSS JOIN (SELECT ${at}::timestamptz AS at, ${known}::timestamptz AS known) asked

@@ -6,6 +6,8 @@ import type { AppliedOverride } from "../../instances/overrides/Model.ts"
 import type { Meter } from "../ledger/Model.ts"
 import { grantAt, licensedGrant } from "../rules/Grants.ts"
 import type { LicensedTerms } from "../rules/Grants.ts"
+import { grantsOfLicenses, licensedTerms } from "../terms/GrantSql.ts"
+import { mostHeld } from "../terms/HeldSql.ts"
 import { postAtOnce, postInSteps } from "./PostSql.ts"
 
 type Instance = Pick<Meter, "instanceId" | "instance"> & {
@@ -105,6 +107,7 @@ const termsOf = (organizationId: string, row: TermsRow, at: Date): Terms => {
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const isSharded = yield* hasCitus(sql)
+  const licensed = sql.literal(licensedTerms)
 
   return {
     /**
@@ -133,14 +136,7 @@ const make = Effect.gen(function* () {
               WHERE organization_id = ${organizationId} AND id = used."licenseId" OFFSET 0
             ) found
           ), g AS MATERIALIZED (
-            SELECT l."licenseId", e."entitlementId", found.* FROM l CROSS JOIN e
-            CROSS JOIN LATERAL (
-              SELECT CASE jsonb_typeof(value) WHEN 'object' THEN '{}' ELSE value #>> '{}' END AS granted,
-                overage_percent AS "overagePercent"
-              FROM license_entitlements
-              WHERE organization_id = ${organizationId} AND license_id = l."licenseId"
-                AND entitlement_id = e."entitlementId" OFFSET 0
-            ) found
+            SELECT l."licenseId", e."entitlementId", ${licensed} FROM l CROSS JOIN e ${grantsOfLicenses(sql, sql`${organizationId}`)}
           )
           SELECT (SELECT coalesce(json_agg(i), '[]') FROM i) AS instances,
             (SELECT coalesce(json_agg(e), '[]') FROM e) AS entitlements,
@@ -161,20 +157,9 @@ const make = Effect.gen(function* () {
      * `post`, whose locks prevent new ones: so it includes what was reserved while `post` waited.
      */
     held: (organizationId: string, instances: ReadonlyArray<string>, at: Date) =>
-      records<{ readonly instanceId: string; readonly entitlementId: string; readonly quantity: string }>()(sql`
-        WITH given AS MATERIALIZED (SELECT ARRAY(SELECT unnest(${instances}::uuid[])) AS instances)
-        SELECT instance_id AS "instanceId", entitlement_id AS "entitlementId", sum(quantity)::text AS quantity
-        FROM (
-          SELECT instance_id, entitlement_id, quantity FROM usage_reservations
-          WHERE organization_id = ${organizationId} AND instance_id = ANY((SELECT instances FROM given)::uuid[])
-            AND state = 'HELD' AND expires_at > ${at}
-          UNION ALL
-          SELECT instance_id, entitlement_id, max(quantity) FROM offline_allowances
-          WHERE organization_id = ${organizationId} AND instance_id = ANY((SELECT instances FROM given)::uuid[])
-            AND open_until > ${at} AND (ended_at IS NULL OR ended_at > ${at})
-          GROUP BY 1, 2
-        ) held
-        GROUP BY 1, 2`),
+      records<{ readonly instanceId: string; readonly entitlementId: string; readonly quantity: string }>()(
+        sql`${mostHeld(sql, organizationId, instances, at)}`,
+      ),
   }
 })
 

@@ -3,8 +3,9 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { records } from "../../../kernel/database/Statements.ts"
 import type { CheckedEntitlement, CheckedInstance } from "../rules/Terms.ts"
-import { checkedColumns, grantsAndUsageJoins, licenseJoin } from "../TermsSql.ts"
-import type { AsOf } from "../TermsSql.ts"
+import { entitlementsGrantedBy, grantOfJoin, licensedTermsAfter } from "../terms/GrantSql.ts"
+import { checkedColumns, grantsAndUsageJoins, licenseJoin } from "../terms/TermsSql.ts"
+import type { AsOf } from "../terms/TermsSql.ts"
 
 /** A row of a check, with what the other license version grants. */
 export type ImpactRow = CheckedInstance &
@@ -20,8 +21,7 @@ export type LookedAt = { readonly entitlement: string } | { readonly licenseIds:
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const after = sql.literal(`
-    CASE jsonb_typeof(n.value) WHEN 'object' THEN '{}' ELSE n.value #>> '{}' END AS "grantedAfter",
-    n.overage_percent AS "overageAfter", coalesce(i.grace_days, nl.grace_days) AS "graceAfter"`)
+    ${licensedTermsAfter}, coalesce(i.grace_days, nl.grace_days) AS "graceAfter"`)
 
   return {
     /** What checks of these instances decide on. */
@@ -35,8 +35,7 @@ const make = Effect.gen(function* () {
           "entitlement" in which
             ? sql`e.slug = ${which.entitlement}`
             : sql`(i.overrides ? e.id::text OR e.id IN (
-                SELECT entitlement_id FROM license_entitlements
-                WHERE organization_id = ${organizationId} AND license_id = ANY(${which.licenseIds}::uuid[])))`
+                ${entitlementsGrantedBy(sql, sql`${organizationId}`, sql`= ANY(${which.licenseIds}::uuid[])`)}))`
         }
         ${grantsAndUsageJoins(sql, sql`${organizationId}`)}
         WHERE i.organization_id = ${organizationId} AND i.id = ANY(${ids}::uuid[])
@@ -51,11 +50,9 @@ const make = Effect.gen(function* () {
         ${licenseJoin(sql, sql`${organizationId}`)}
         JOIN licenses nl ON nl.organization_id = i.organization_id AND nl.id = ${toLicenseId}
         JOIN entitlements e ON e.organization_id = i.organization_id AND e.id IN (
-          SELECT entitlement_id FROM license_entitlements
-          WHERE organization_id = ${organizationId} AND license_id IN (i.license_id, ${toLicenseId}))
+          ${entitlementsGrantedBy(sql, sql`${organizationId}`, sql`IN (i.license_id, ${toLicenseId})`)})
         ${grantsAndUsageJoins(sql, sql`${organizationId}`)}
-        LEFT JOIN license_entitlements n
-          ON n.organization_id = i.organization_id AND n.license_id = ${toLicenseId} AND n.entitlement_id = e.id
+        ${grantOfJoin(sql, toLicenseId)}
         WHERE i.organization_id = ${organizationId} AND i.id = ANY(${ids}::uuid[])
         ORDER BY i.id, e.id`),
   }

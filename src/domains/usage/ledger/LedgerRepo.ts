@@ -4,16 +4,19 @@ import { BigDecimal, Context, Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
 import { storedDecimal } from "../../../kernel/values/Decimal.ts"
-import { executed, hasCitus, record, records } from "../../../kernel/database/Statements.ts"
+import { executed, record, records } from "../../../kernel/database/Statements.ts"
 import type { TotalKey } from "./Account.ts"
 import type { Total, UsageEvent } from "../rules/Aggregation.ts"
 import type { Crossings } from "../rules/Limits.ts"
 import type { Meter } from "./Model.ts"
 import { currentOverride, isOverridden } from "../../instances/overrides/OverridesSql.ts"
-import { heldOf } from "./HeldSql.ts"
+import { heldOf } from "../rules/Held.ts"
+import type { HeldParts } from "../rules/Held.ts"
+import { isLicensed, licenseAndGrantJoin, licensedTerms } from "../terms/GrantSql.ts"
+import { broughtIn, openAllowances, reservedQuantity } from "../terms/HeldSql.ts"
 import { grantOf } from "../rules/Grants.ts"
 import type { GrantedTerms } from "../rules/Grants.ts"
-import { explainedColumns, familyJoin, graceDays } from "../TermsSql.ts"
+import { explainedColumns, familyJoin, graceDays } from "../terms/TermsSql.ts"
 
 /** A stored total, with decimals as texts. */
 export interface StoredTotal extends TotalKey, Crossings, Omit<Total, "value" | "sum" | "voidedCount"> {
@@ -43,7 +46,7 @@ export interface LockedTotal extends TotalRow {
 /** A total to lock, with the end of its period. */
 type LockedKey = TotalKey & { readonly periodEnd: Date | null }
 
-type LockedRow = StoredTotal & { readonly held: string; readonly decidedAt: Date }
+type LockedRow = StoredTotal & HeldParts & { readonly decidedAt: Date }
 
 /** Parses a stored total. */
 export const totalRowOf = (row: StoredTotal): TotalRow => ({
@@ -71,8 +74,7 @@ export const meterColumns = `i.organization_id AS "organizationId", i.id AS "ins
     ${graceDays}, e.id AS "entitlementId", e.slug AS entitlement, e.name AS "entitlementName", e.type,
     e.aggregation_method AS "aggregationMethod", e.reset_period AS "resetPeriod", e.reset_anchor AS "resetAnchor",
     e.warning_threshold_percent AS "warningThresholdPercent", e.display_order AS "displayOrder",
-    CASE jsonb_typeof(g.value) WHEN 'object' THEN '{}' ELSE g.value #>> '{}' END AS granted,
-    g.overage_percent AS "overagePercent", ${currentOverride}`
+    ${licensedTerms}, ${currentOverride}`
 
 /** Names a meter by slugs. */
 interface MeterPair {
@@ -94,42 +96,23 @@ export const totalColumns = `t.period_start AS "periodStart", t.value::text AS v
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  const isSharded = yield* hasCitus(sql)
   const meters = sql.literal(meterColumns)
-  const grants = sql.literal(`JOIN licenses l ON l.organization_id = i.organization_id AND l.id = i.license_id
-    LEFT JOIN license_entitlements g
-      ON g.organization_id = i.organization_id AND g.license_id = i.license_id AND g.entitlement_id = e.id`)
+  const grants = sql.literal(licenseAndGrantJoin)
   const explained = sql.literal(explainedColumns)
   const family = sql.literal(familyJoin)
   const nothing = sql.literal("")
   const totals = sql.literal(`t.instance_id AS "instanceId", t.entitlement_id AS "entitlementId", ${totalColumns}`)
   const keyColumns = sql.literal(`"instanceId" uuid, "entitlementId" uuid, "periodStart" timestamptz`)
+  const licensed = sql.literal(isLicensed)
   const overridden = sql.literal(isOverridden)
   const askedPeriods = (among: ReadonlyArray<LockedKey>) =>
     sql`jsonb_to_recordset(${sql.json(among)}) AS asked (${keyColumns}, "periodEnd" timestamptz)`
-  const locking = (organizationId: string, asked: Fragment, at: Date) => sql`
-            INSERT INTO usage_totals AS t (organization_id, instance_id, entitlement_id, period_start, value,
-              event_count, decided_at)
-            SELECT DISTINCT ${organizationId}::uuid, asked."instanceId", asked."entitlementId", asked."periodStart",
-              0::numeric, 0::bigint, ${at}::timestamptz
-            FROM ${asked} ORDER BY 1, 2, 3, 4
-            ON CONFLICT (organization_id, instance_id, entitlement_id, period_start)
-              DO UPDATE SET decided_at = greatest(t.decided_at, excluded.decided_at)`
-  const held = { instance: `t.instance_id`, entitlement: `t.entitlement_id`, begins: `t.period_start` }
-
-  /** The two statements of a locked total on Citus: the second sees what committed while the first waited. */
-  const lockThenRead = Effect.fnUntraced(function* (organizationId: string, among: ReadonlyArray<LockedKey>, at: Date) {
-    yield* executed(locking(organizationId, askedPeriods(among), at))
-    return yield* records<LockedRow>()(sql`
-      SELECT ${totals}, t.decided_at AS "decidedAt", (${heldOf(sql, sql`${organizationId}`, {
-        ...held,
-        ends: `coalesce(asked."periodEnd", 'infinity')`,
-        at: "t.decided_at",
-      })})::text AS held
-      FROM ${askedPeriods(among)}
-      JOIN usage_totals t ON t.organization_id = ${organizationId} AND t.instance_id = asked."instanceId"
-        AND t.entitlement_id = asked."entitlementId" AND t.period_start = asked."periodStart"`)
-  })
+  const heldColumns = (organization: Fragment) => {
+    const meter = { organization, instance: "t.instance_id", entitlement: "t.entitlement_id" }
+    const bounds = { at: "t.decided_at", begins: "t.period_start", ends: `coalesce(asked."periodEnd", 'infinity')` }
+    return sql`(${reservedQuantity(sql, meter, bounds)})::text AS held, (${openAllowances(sql, meter, bounds)}) AS allowances,
+        (${broughtIn(sql, meter, "t.period_start")}) AS "broughtIn"`
+  }
   const metersAt =
     (at: Date) =>
     (statement: Effect.Effect<ReadonlyArray<unknown>, SqlError>): Effect.Effect<ReadonlyArray<Meter>> =>
@@ -172,7 +155,7 @@ const make = Effect.gen(function* () {
       metersAt(at)(sql`
         SELECT ${meters} FROM instances i JOIN entitlements e ON e.organization_id = i.organization_id ${grants}
         CROSS JOIN (SELECT ${at}::timestamptz AS at) asked
-        WHERE i.organization_id = ${organizationId} AND i.slug = ${instance} AND (g.value IS NOT NULL OR ${overridden})
+        WHERE i.organization_id = ${organizationId} AND i.slug = ${instance} AND (${licensed} OR ${overridden})
           AND (e.display_order, e.id) > (${displayOrder}, ${id})
         ORDER BY e.display_order, e.id LIMIT ${count}`),
 
@@ -215,35 +198,32 @@ const make = Effect.gen(function* () {
       ),
 
     /**
-     * Locks the totals of these keys until the transaction ends, in key order. Missing ones start at zero. What
-     * reservations hold is read after each lock, by a function that sees what committed while the statement waited.
+     * Locks the totals of these keys until the transaction ends, in key order. Missing ones start at zero. A second statement reads
+     * them and what is held of them, so that it sees what was committed while the first waited.
      */
-    lockTotals: (
+    lockTotals: Effect.fnUntraced(function* (
       organizationId: string,
       among: ReadonlyArray<LockedKey>,
       at: Date,
-    ): Effect.Effect<ReadonlyArray<LockedTotal>> =>
-      Effect.map(
-        isSharded
-          ? lockThenRead(organizationId, among, at)
-          : records<LockedRow>()(sql`
-          WITH asked AS (
-            SELECT * FROM ${askedPeriods(among)}
-          ), locked AS (
-            ${locking(organizationId, sql.literal("asked"), at)}
-            RETURNING t.*, t.ctid, t.xmin
-          )
-          SELECT ${totals}, t.decided_at AS "decidedAt", usage_held(t.organization_id, t.instance_id, t.entitlement_id,
-            t.period_start, asked."periodEnd", t.decided_at)::text AS held
-          FROM locked t JOIN asked ON t.instance_id = asked."instanceId" AND t.entitlement_id = asked."entitlementId"
-            AND t.period_start = asked."periodStart"`),
-        (rows) =>
-          rows.map((row) => ({
-            ...totalRowOf(row),
-            held: storedDecimal(row.held),
-            decidedAt: row.decidedAt,
-          })),
-      ),
+    ): Effect.fn.Return<ReadonlyArray<LockedTotal>> {
+      yield* executed(sql`
+        INSERT INTO usage_totals AS t (organization_id, instance_id, entitlement_id, period_start, value, event_count, decided_at)
+        SELECT DISTINCT ${organizationId}::uuid, asked."instanceId", asked."entitlementId", asked."periodStart", 0::numeric,
+          0::bigint, ${at}::timestamptz
+        FROM ${askedPeriods(among)} ORDER BY 1, 2, 3, 4
+        ON CONFLICT (organization_id, instance_id, entitlement_id, period_start)
+          DO UPDATE SET decided_at = greatest(t.decided_at, excluded.decided_at)`)
+      const rows = yield* records<LockedRow>()(sql`
+        SELECT ${totals}, t.decided_at AS "decidedAt", ${heldColumns(sql`${organizationId}`)}
+        FROM ${askedPeriods(among)}
+        JOIN usage_totals t ON t.organization_id = ${organizationId} AND t.instance_id = asked."instanceId"
+          AND t.entitlement_id = asked."entitlementId" AND t.period_start = asked."periodStart"`)
+      return rows.map((row) => ({
+        ...totalRowOf(row),
+        held: heldOf(row, { start: row.periodStart }),
+        decidedAt: row.decidedAt,
+      }))
+    }),
 
     /** The events of a total after an instant, in the order of arrival. */
     eventsAfter: (organizationId: string, key: TotalKey, timestamp: Date) =>

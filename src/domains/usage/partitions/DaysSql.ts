@@ -1,5 +1,5 @@
 /**
- * SQL fragments that read the sums of dropped events (migration 44). They apply before `usage_retention.dropped_until`, and events
+ * SQL fragments that read the sums of dropped events. They apply before `usage_retention.dropped_until`, and events
  * from then on: so an event is in exactly one of them.
  */
 import type { SqlClient } from "effect/sql/SqlClient"

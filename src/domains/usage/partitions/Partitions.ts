@@ -6,14 +6,14 @@
  * 4. under a lock of milliseconds, the rest of the changes is summed, the sums begin to apply, and the partition is dropped. A lock that
  * is not free within 100 ms is tried again in the next sweep.
  */
-import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
+import { isSqlError } from "effect/sql/SqlError"
 import type { RetentionJob } from "../../../kernel/database/ExpiredRows.ts"
+import { sqlStateOf } from "../../../kernel/database/Statements.ts"
 import { months } from "../../../kernel/database/TimePartitions.ts"
 import type { TimePartition } from "../../../kernel/database/TimePartitions.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { CurrentRetentionPeriods, endedBefore } from "../../../kernel/ports/RetentionPeriods.ts"
-import { abandonConversion, conversionState, convertUsageEvents, isLockTimeout } from "./Conversion.ts"
 import { UsagePartitionsRepo } from "./Repo.ts"
 import { SumsRepo } from "./SumsRepo.ts"
 
@@ -22,15 +22,17 @@ export const MONTHS_AHEAD = 6
 // Late usage is of these months.
 const MONTHS_BEHIND = 2
 
-/** The sweeper converts a table up to this size: it reads it in a few seconds. `keyshelf migrate` converts larger ones. */
-const MAX_CONVERTED_BYTES = 2e9
-
 // Limits of one sweep, so that other jobs get their turn.
 const MAX_PARTS = 200
 const MAX_DROPS = 12
 
 const CHANGES_AT_ONCE = 1000
 const ALL_CHANGES = 1_000_000
+
+const LOCK_NOT_AVAILABLE = "55P03"
+
+/** Whether a statement waited too long for a lock. */
+const isLockTimeout = (error: unknown): boolean => isSqlError(error) && sqlStateOf(error.reason) === LOCK_NOT_AVAILABLE
 
 const covers = (start: Date) => (partition: TimePartition) =>
   partition.until !== null && partition.until > start && (partition.from === null || partition.from <= start)
@@ -39,7 +41,6 @@ const make = Effect.gen(function* () {
   const repo = yield* UsagePartitionsRepo
   const sums = yield* SumsRepo
   const transactions = yield* Transactions
-  const sql = yield* PgClient.PgClient
   const { usageEvents } = yield* CurrentRetentionPeriods
 
   /** Tries a step that needs a lock. Returns whether it was done. */
@@ -133,18 +134,9 @@ const make = Effect.gen(function* () {
     return dropped
   })
 
-  const convert = Effect.gen(function* () {
-    const state = yield* conversionState
-    if (state === undefined || !state.isKnown) return false
-    if (state.bytes > MAX_CONVERTED_BYTES) {
-      yield* abandonConversion(state)
-      return false
-    }
-    return yield* convertUsageEvents((text) => Effect.logInfo(text))
-  }).pipe(Effect.provideService(PgClient.PgClient, sql), Effect.orDie)
-
   const maintain = Effect.fn("UsagePartitions.maintain")(function* (at: Date) {
-    if (!(yield* repo.isPartitioned) && !(yield* convert)) return 0
+    // On Citus, they are in one table that Citus distributes.
+    if (!(yield* repo.isPartitioned)) return 0
     yield* createAhead(at)
     return Option.isNone(usageEvents) ? 0 : yield* dropOld(at, endedBefore(at, usageEvents.value))
   })

@@ -5,15 +5,15 @@ import { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { Amount } from "../../../kernel/values/Decimal.ts"
 import { Uuid } from "../../../kernel/values/Identifiers.ts"
 import { FreeObject } from "../../../kernel/values/Text.ts"
-import { DAY_MS, Timestamp } from "../../../kernel/values/Timestamp.ts"
+import { Timestamp } from "../../../kernel/values/Timestamp.ts"
+import { MAX_LIFETIME_SECONDS } from "../rules/Held.ts"
 
 /** A `HELD` reservation reduces what other requests get. The other three states are final. */
 export const reservationStates = ["HELD", "COMMITTED", "RELEASED", "EXPIRED"] as const
 export type ReservationState = (typeof reservationStates)[number]
 
-/** The default and the maximum lifetime of a reservation. */
+/** The default lifetime of a reservation. */
 export const DEFAULT_LIFETIME_SECONDS = 300
-export const MAX_LIFETIME_SECONDS = DAY_MS / 1000
 
 /** A reservation, with its state at the time of the response. */
 export const Reservation = Schema.Struct({

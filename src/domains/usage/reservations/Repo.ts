@@ -8,7 +8,7 @@ import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { deletionOf } from "../../../kernel/database/ExpiredRows.ts"
 import { record, returnedRow } from "../../../kernel/database/Statements.ts"
 import type { TotalKey } from "../ledger/Account.ts"
-import { MAX_LIFETIME_SECONDS } from "./Model.ts"
+import { MAX_LIFETIME_SECONDS } from "../rules/Held.ts"
 import type { StoredReservation } from "./Model.ts"
 
 /** How a reservation ends. The quantity is a decimal. */

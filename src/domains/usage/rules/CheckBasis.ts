@@ -1,27 +1,15 @@
 /** What the answers of a check are decided on, from the rows that the database returned. Pure. */
-import { BigDecimal } from "effect"
-import { heldByAllowances } from "./Allowances.ts"
 import type { Basis } from "./Decision.ts"
 import type { Period } from "./Period.ts"
-import { zero } from "../../../kernel/values/Decimal.ts"
+import { decimalOrZero, zero } from "../../../kernel/values/Decimal.ts"
 import { grantOf } from "./Grants.ts"
-import { decimalOrZero, periodOf } from "./Terms.ts"
+import { heldOf } from "./Held.ts"
+import { periodOf } from "./Terms.ts"
 import type { CheckedEntitlement, CheckedInstance, CheckRow } from "./Terms.ts"
 
 /** The row with the total of this very period. A total of another period is not usage of this one. */
 const totalOf = (period: Period | null, rows: ReadonlyArray<CheckedEntitlement>): CheckedEntitlement | undefined =>
   rows.find(({ periodStart }) => periodStart?.getTime() === period?.start.getTime())
-
-/** What reservations and allowances hold of a period. */
-const heldIn = (
-  period: Period | null,
-  { allowances, held }: CheckedEntitlement,
-  total: CheckedEntitlement | undefined,
-): BigDecimal.BigDecimal => {
-  const reserved = decimalOrZero(held)
-  if (period === null || allowances === null) return reserved
-  return BigDecimal.sum(reserved, heldByAllowances(allowances, decimalOrZero(total?.broughtIn), period))
-}
 
 /** The basis of one entitlement of a check. */
 export interface EntitlementBasis extends Basis {
@@ -66,7 +54,7 @@ export const checkBasisOf = (
       entitlement: { slug, type: row.type },
       grant: grantOf(row, at),
       usage: decimalOrZero(total?.used),
-      held: heldIn(period, row, total),
+      held: heldOf({ held: row.held, allowances: row.allowances, broughtIn: total?.broughtIn ?? null }, period),
       period,
       explained: row,
     }

@@ -1,10 +1,8 @@
 /** The terms of a check: an instance, its license and what the license grants. Types and parsers. Pure. */
-import type { BigDecimal } from "effect"
-import { storedDecimal, zero } from "../../../kernel/values/Decimal.ts"
 import type { EntitlementType, ResetAnchor, ResetPeriod } from "../../entitlements/Model.ts"
 import type { LifecycleState } from "../../licenses/Model.ts"
-import type { OpenAllowance } from "./Allowances.ts"
 import type { GrantedTerms } from "./Grants.ts"
+import type { HeldParts } from "./Held.ts"
 import { periodAt } from "./Period.ts"
 import type { Period } from "./Period.ts"
 
@@ -28,7 +26,7 @@ export interface CheckedInstance {
 }
 
 /** An entitlement of a check, what is granted of it, and a usage total that may belong to the current period. */
-export interface CheckedEntitlement extends GrantedTerms {
+export interface CheckedEntitlement extends GrantedTerms, HeldParts {
   readonly entitlement: string
   readonly type: EntitlementType
   readonly resetPeriod: ResetPeriod | null
@@ -36,12 +34,6 @@ export interface CheckedEntitlement extends GrantedTerms {
   readonly periodStart: Date | null
   /** A decimal. */
   readonly used: string | null
-  /** A decimal: what reservations hold. */
-  readonly held: string | null
-  /** `null` if the instance has no allowances. */
-  readonly allowances: ReadonlyArray<OpenAllowance> | null
-  /** A decimal: what ledgers have brought of the total's period. Read only if there may be allowances. */
-  readonly broughtIn: string | null
   /** The granted object of a `CONFIG`. Read only where the response contains it. */
   readonly configuration?: Readonly<Record<string, unknown>> | null
 }
@@ -65,7 +57,3 @@ export const periodOf = (
         at,
       })
     : null
-
-/** A stored decimal; zero if there is none. */
-export const decimalOrZero = (text: string | null | undefined): BigDecimal.BigDecimal =>
-  text === null || text === undefined ? zero : storedDecimal(text)

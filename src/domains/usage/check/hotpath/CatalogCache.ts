@@ -3,14 +3,16 @@
  * catalog another version, and the database returns the version with every check. So no node ever uses an outdated
  * catalog, and a check need not read what has not changed (`docs/adr/0008-catalog-cache.md`).
  */
+import { decimalOrZero } from "../../../../kernel/values/Decimal.ts"
 import { instantText, isSameInstant } from "../../../../kernel/values/Timestamp.ts"
-import type { CatalogRow, CheckQuestion, UsageRow, WantedUsage } from "./Repo.ts"
+import type { AllowancesOfEach, CatalogRow, CheckQuestion, UsageRow, WantedUsage } from "./Repo.ts"
 import type { Basis, Grant } from "../../rules/Decision.ts"
 import type { CheckedEntitlement, CheckedInstance } from "../../rules/Terms.ts"
 import { contains } from "../../rules/Period.ts"
 import type { Period } from "../../rules/Period.ts"
 import { grantAt, licensedGrant } from "../../rules/Grants.ts"
-import { decimalOrZero, periodOf } from "../../rules/Terms.ts"
+import { heldOf } from "../../rules/Held.ts"
+import { periodOf } from "../../rules/Terms.ts"
 import type { CheckBasis } from "../../rules/CheckBasis.ts"
 
 interface CachedEntitlement extends Pick<CheckedEntitlement, "type" | "resetPeriod" | "resetAnchor"> {
@@ -65,6 +67,10 @@ const itemsOf = (array: string): ReadonlyArray<string | null> =>
     .slice(1, -1)
     .split(",")
     .map((item) => (item === "NULL" ? null : item))
+
+const noAllowances: AllowancesOfEach[number] = { allowances: null, broughtIn: null }
+
+const allowancesOf = ({ allowances }: UsageRow): AllowancesOfEach => (allowances === null ? [] : JSON.parse(allowances))
 
 /** The cache of one process. Above the maximum of facts it is cleared, and filled again by the next checks. */
 export const makeCatalogCache = (maxFacts = MAX_FACTS) => {
@@ -146,13 +152,16 @@ export const makeCatalogCache = (maxFacts = MAX_FACTS) => {
       if (startLicenseDate !== undefined && !isSameInstant(startLicenseDate, first.startLicenseDate)) return undefined
       const used = rows.map((row) => itemsOf(row.used))
       const held = rows.map((row) => (row.held === null ? [] : itemsOf(row.held)))
+      const allowances = rows.map((row) => allowancesOf(row))
       const bases: Array<Basis> = []
       for (const { entitlement, index, period, question } of entitlements) {
         const licensed = license.grants.get(entitlement.slug)
         if (licensed === undefined) return undefined
         const grant = first.overrides === null ? licensed : grantAt(licensed, first.overrides[entitlement.id], at)
         const usage = decimalOrZero(used[question]?.[index])
-        bases.push({ entitlement, grant, usage, held: decimalOrZero(held[question]?.[index]), period })
+        const own = allowances[question]?.[index] ?? noAllowances
+        const parts = { held: held[question]?.[index] ?? null, allowances: own.allowances, broughtIn: own.broughtIn }
+        bases.push({ entitlement, grant, usage, held: heldOf(parts, period), period })
       }
       const { endLicenseDate, graceDays, startLicenseDate: start } = first
       const instance: CheckedInstance = {

@@ -8,16 +8,19 @@ import { instantText } from "../../../../kernel/values/Timestamp.ts"
 import { toJson } from "../../../../kernel/contract/JsonResponse.ts"
 import type { AggregationMethod } from "../../../entitlements/Model.ts"
 import type { AppliedOverride } from "../../../instances/overrides/Model.ts"
+import type { HeldParts } from "../../rules/Held.ts"
 import type { CheckedEntitlement, CheckedInstance } from "../../rules/Terms.ts"
+import { broughtIn, hasReservations, ifAllowing, openAllowances, reservedQuantity } from "../../terms/HeldSql.ts"
 import {
+  checkedBounds,
   checkedColumns,
   grantsAndUsageJoins,
-  heldQuantity,
   licenseJoin,
   liveLeases,
+  meterOfInstance,
   ownOrganization,
-} from "../../TermsSql.ts"
-import type { AsOf } from "../../TermsSql.ts"
+} from "../../terms/TermsSql.ts"
+import type { AsOf } from "../../terms/TermsSql.ts"
 
 /** A check of an instance. */
 export interface CheckQuestion extends AsOf {
@@ -66,9 +69,14 @@ export interface UsageRow extends Pick<CheckedInstance, "startLicenseDate" | "en
   readonly overrides: Readonly<Record<string, AppliedOverride>> | null
   /** An array in PostgreSQL's text format: the total of each entitlement, in the order of the question. */
   readonly used: string
-  /** The same of what reservations and allowances hold; `null` if the instance has none. */
+  /** The same of what reservations hold; `null` if the instance has none. */
   readonly held: string | null
+  /** JSON: {@link AllowancesOfEach}; `null` if the instance has no open allowances. */
+  readonly allowances: string | null
 }
+
+/** The open allowances of each entitlement, and what ledgers have brought of its period. */
+export type AllowancesOfEach = ReadonlyArray<Pick<HeldParts, "allowances" | "broughtIn">>
 
 const withInstants = ({ at, known, wanted }: UsageQuestion): string =>
   `${wanted.slice(0, -1)},"at":"${instantText(at)}","known":"${instantText(known)}"}`
@@ -101,7 +109,11 @@ const make = Effect.gen(function* () {
   const own = ownOrganization(sql)
   const ofEach = withCatalog(own, sql.literal(`asked."organizationId"`))
   const catalogVersion = catalogVersionOf(own)
-  const held = heldQuantity(sql, own, "wanted.id")
+  const wanted = meterOfInstance(own, "wanted.id")
+  const held = reservedQuantity(sql, wanted, checkedBounds)
+  const some = hasReservations(sql, wanted)
+  const allowances = openAllowances(sql, wanted, checkedBounds)
+  const brought = broughtIn(sql, wanted, `asked."periodStart"`)
   const live = liveLeases(sql, own, "wanted.id")
 
   return {
@@ -154,12 +166,12 @@ const make = Effect.gen(function* () {
                 AND entitlement_id = wanted.id AND period_start = asked."periodStart"
             ) FROM unnest(asked."entitlementIds") AS wanted (id)
           )::text END AS used,
-          CASE WHEN i.allowances_until > asked.at THEN held_with_allowances(i.organization_id, i.id,
-            asked."entitlementIds", asked."periodStart", asked.at, asked.known)
-          WHEN EXISTS (
-            SELECT 1 FROM usage_reservations
-            WHERE organization_id = i.organization_id AND instance_id = i.id AND state = 'HELD'
-          ) THEN ARRAY(SELECT (${held}) FROM unnest(asked."entitlementIds") AS wanted (id))::text END AS held
+          CASE WHEN ${some} THEN ARRAY(SELECT (${held}) FROM unnest(asked."entitlementIds") AS wanted (id))::text END AS held,
+          ${ifAllowing(
+            sql,
+            sql`SELECT jsonb_agg(jsonb_build_object('allowances', (${allowances}), 'broughtIn', (${brought})))::text
+              FROM unnest(asked."entitlementIds") AS wanted (id)`,
+          )} AS allowances
         FROM ROWS FROM (
           jsonb_to_recordset(${`[${questions.map(withInstants).join(",")}]`}::text::jsonb) AS ("organizationId" uuid, instance text, "entitlementIds" uuid[],
             "periodStart" timestamptz, leased boolean, at timestamptz, known timestamptz)

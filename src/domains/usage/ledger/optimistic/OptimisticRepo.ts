@@ -7,10 +7,12 @@ import type { Fragment } from "effect/sql/Statement"
 import { Commits } from "../../../../kernel/database/Connections.ts"
 import { inEachOrganization } from "../../../../kernel/database/DueOrganizations.ts"
 import { hasCitus, records } from "../../../../kernel/database/Statements.ts"
-import { storedDecimal } from "../../../../kernel/values/Decimal.ts"
 import { isBefore } from "../../../../kernel/values/Timestamp.ts"
-import { grantJoin, licenseJoin, ownOrganization, totalsAround } from "../../TermsSql.ts"
-import { heldOffline } from "../HeldSql.ts"
+import { heldOf } from "../../rules/Held.ts"
+import type { HeldParts } from "../../rules/Held.ts"
+import { grantJoin } from "../../terms/GrantSql.ts"
+import { ifAllowing, openAllowances, reservedQuantity } from "../../terms/HeldSql.ts"
+import { broughtInTotal, licenseJoin, meterOfInstance, ownOrganization, totalsAround } from "../../terms/TermsSql.ts"
 import type { Account } from "../Account.ts"
 import { meterColumns, meterOf, totalColumns, totalRowOf } from "../LedgerRepo.ts"
 import type { LockedTotal, MeterRow, StoredTotal } from "../LedgerRepo.ts"
@@ -30,16 +32,13 @@ export interface OrganizationMeterName extends MeterName {
 }
 
 type SnapshotRow = MeterRow &
-  (
-    | (StoredTotal & { readonly held: string; readonly decidedAt: Date | null })
-    | { readonly periodStart: null; readonly held: string }
-  )
+  ((StoredTotal & HeldParts & { readonly decidedAt: Date | null }) | { readonly periodStart: null })
 
 const snapshotOf = (row: SnapshotRow, at: Date): MeterSnapshot => {
   const meter = meterOf(row, at)
   if (row.periodStart === null) return { meter, total: null }
   const decidedAt = row.decidedAt !== null && isBefore(at, row.decidedAt) ? row.decidedAt : at
-  return { meter, total: { ...totalRowOf(row), held: storedDecimal(row.held), decidedAt } }
+  return { meter, total: { ...totalRowOf(row), held: heldOf(row, { start: row.periodStart }), decidedAt } }
 }
 
 const make = Effect.gen(function* () {
@@ -47,39 +46,24 @@ const make = Effect.gen(function* () {
   const { ask } = yield* Commits
   const isSharded = yield* hasCitus(sql)
   const columns = sql.literal(`${meterColumns}, ${totalColumns}, t.decided_at AS "decidedAt"`)
-  const heldWith = (allowances: Fragment) => sql`
-    CASE WHEN i.allowances_until > asked.at THEN h.quantity + ${allowances} ELSE h.quantity END::text AS held`
-  // A function, because its parts would cost every statement, also of instances without allowances. Citus runs none on a shard.
-  const heldOfEach = heldWith(
-    sql.literal(`offline_held(i.organization_id, i.id, e.id, t.period_start, NULL, greatest(asked.at, t.decided_at))`),
-  )
-  const heldOfOne = (organization: Fragment) =>
-    heldWith(
-      heldOffline(sql, organization, {
-        instance: "i.id",
-        entitlement: "e.id",
-        begins: "t.period_start",
-        ends: "'infinity'",
-        at: "greatest(asked.at, t.decided_at)",
-      }),
-    )
   const termsAndTotals = (organization: Fragment) => sql`
           ${licenseJoin(sql, organization)} ${grantJoin(sql, organization)}
-          ${totalsAround(sql, organization, "t.*, t.xmin, t.ctid")}
-          CROSS JOIN LATERAL (
-            SELECT coalesce(sum(quantity), 0) AS quantity FROM usage_reservations
-            WHERE organization_id = ${organization} AND instance_id = i.id AND entitlement_id = e.id AND state = 'HELD'
-              AND expires_at > greatest(asked.at, t.decided_at)
-            OFFSET 0
-          ) h`
+          ${totalsAround(sql, organization, "t.*, t.xmin, t.ctid")}`
+  const heldColumns = (organization: Fragment) => {
+    const meter = meterOfInstance(organization)
+    const bounds = { at: "greatest(asked.at, t.decided_at)" }
+    return sql`(${reservedQuantity(sql, meter, bounds)})::text AS held,
+            ${ifAllowing(sql, openAllowances(sql, meter, bounds))} AS allowances, ${broughtInTotal(sql, organization)}`
+  }
+  const own = ownOrganization(sql)
   const ofEach = {
     asked: sql.literal("asked.organization_id"),
-    held: heldOfEach,
-    termsAndTotals: termsAndTotals(ownOrganization(sql)),
+    held: heldColumns(own),
+    termsAndTotals: termsAndTotals(own),
   }
   const ofOne = (organization: Fragment): typeof ofEach => ({
     asked: organization,
-    held: heldOfOne(organization),
+    held: heldColumns(organization),
     termsAndTotals: termsAndTotals(organization),
   })
   const snapshots = (
