@@ -5,8 +5,8 @@ import { checkBasisOf, unknownEntitlement } from "../../src/domains/usage/rules/
 import type { Grant } from "../../src/domains/usage/rules/Decision.ts"
 import { configurationOf, grantAt, grantOf, isInForce, licensedGrant } from "../../src/domains/usage/rules/Grants.ts"
 import { refusalText } from "../../src/domains/usage/rules/Refusals.ts"
-import { decimalOrZero } from "../../src/domains/usage/rules/Terms.ts"
 import type { CheckRow } from "../../src/domains/usage/rules/Terms.ts"
+import { decimalOrZero } from "../../src/kernel/values/Decimal.ts"
 import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
 import { after, decimal, meterWith, START } from "./meters.ts"
 
