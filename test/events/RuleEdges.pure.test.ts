@@ -64,6 +64,7 @@ describe("an Accept header", () => {
     ["text/event-stream;q=10, application/json;q=5", true],
     ["text/event-stream;q=x, application/json;q=x", false],
     ["text/event-stream, application/json;q=1.1", false],
+    ["text/event-stream, application/json;q=x", true],
     ["text/event-stream;q=-1", false],
   ])("%s requests the stream: %s", (accept, expected) => {
     assert.strictEqual(wantsStream(accept), expected)

@@ -10,6 +10,7 @@ describe("what a row changes", () => {
     assert.deepStrictEqual(differences(record, { at: at(2) }, ["at"]), { at: at(2) })
     assert.deepStrictEqual(differences(record, { end: null, tags: { a: [2] } }, ["end", "tags"]), { tags: { a: [2] } })
     assert.deepStrictEqual(differences({ at: "x" }, { at: at(2) }, ["at"]), { at: at(2) })
+    assert.deepStrictEqual(differences({ at: at(2) }, { at: "x" }, ["at"]), { at: "x" })
   })
 
   it("is rejected if the record has changed since", () => {

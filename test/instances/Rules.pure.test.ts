@@ -6,6 +6,7 @@ import type { OverrideTerms } from "../../src/domains/instances/overrides/Rules.
 import {
   changeErrors,
   creationErrors,
+  customerReference,
   licenseReference,
   withoutCurrentNames,
 } from "../../src/domains/instances/Rules.ts"
@@ -71,8 +72,11 @@ describe("the body of an instance", () => {
       licenseSlug,
     }
     assert.deepStrictEqual(withoutCurrentNames(current, { ...names, name: "x" }), { name: "x" })
+    assert.deepStrictEqual(withoutCurrentNames(current, { name: "x" }), { name: "x" })
     const others: UpdateInstance = { customerId: "b", customerSlug: "b", licenseId: "b", licenseSlug: "b" }
     assert.deepStrictEqual(withoutCurrentNames(current, others), others)
+    assert.deepStrictEqual(customerReference(others), { property: "customerId", value: "b" })
+    assert.isUndefined(customerReference({ name: "x" }))
     assert.deepStrictEqual(licenseReference(withoutCurrentNames(current, { ...names, licenseFamilySlug: "f" })), {
       property: "licenseFamilySlug",
       value: "f",

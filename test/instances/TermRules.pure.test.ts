@@ -22,6 +22,14 @@ describe("the notices of a license's end", () => {
     )
   })
 
+  it.each([0, 1, 2])("say that a grace period of %d days ends if it has one", (graceDays) => {
+    const ended = noticesOf({ ...term, graceDays }, []).filter(({ event }) => event === "INSTANCE_GRACE_ENDED")
+    assert.deepStrictEqual(
+      ended.map(({ dueAt }) => dueAt),
+      graceDays === 0 ? [] : [daysFromEnd(graceDays)],
+    )
+  })
+
   it("announce no end that had passed when it was set, and no end of a grace period without days", () => {
     assert.deepStrictEqual(
       noticesOf({ ...term, graceDays: 0, setAt: end }, leads).map(({ event }) => event),

@@ -187,10 +187,10 @@ describe("the lines of a ledger", () => {
 
   it.each([
     ["a gap", [line(4, "h2")], { status: "GAP", next: 3, index: 3 }],
-    ["another line than the stored one", [line(2, "h1", "x")], { status: "FORKED" }],
-    ["a line that does not follow", [line(3, "x")], { status: "FORKED" }],
-  ])("end at %s", (_, lines, expected) => {
-    assert.deepInclude(follow(stored, lines), expected)
+    ["another line than the stored one", [line(2, "h1", "x")], { status: "FORKED", line: line(2, "h1", "x") }],
+    ["a line that does not follow", [line(3, "x")], { status: "FORKED", line: line(3, "x") }],
+  ] as ReadonlyArray<readonly [string, ReadonlyArray<LedgerLine>, object]>)("end at %s", (_, lines, expected) => {
+    assert.deepStrictEqual<object>(follow(stored, lines), expected)
   })
 })
 

@@ -8,7 +8,7 @@ import {
   withPromisedGrant,
 } from "../../src/domains/usage/allowances/Rules.ts"
 import type { Meter } from "../../src/domains/usage/ledger/Model.ts"
-import { heldByAllowances } from "../../src/domains/usage/rules/Allowances.ts"
+import { heldOf } from "../../src/domains/usage/rules/Held.ts"
 import type { NumberSnapshot } from "../../src/domains/usage/snapshots/Model.ts"
 import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
 import { accountWith, after, decimal, meterWith, START } from "./meters.ts"
@@ -20,9 +20,12 @@ describe("what allowances hold of a period", () => {
   const period = { start: START, end: after(DAY_MS) }
   const held = (allowances: ReadonlyArray<readonly [quantity: string, until: number]>, broughtIn = "0") =>
     BigDecimal.format(
-      heldByAllowances(
-        allowances.map(([quantity, until]) => ({ quantity, validUntil: after(until).toISOString() })),
-        decimal(broughtIn),
+      heldOf(
+        {
+          held: null,
+          allowances: allowances.map(([quantity, until]) => ({ quantity, validUntil: after(until).toISOString() })),
+          broughtIn,
+        },
         period,
       ),
     )

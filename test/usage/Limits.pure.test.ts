@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { BigDecimal, Schema } from "effect"
 import { isChanged, post, withCapExceeded } from "../../src/domains/usage/ledger/Account.ts"
-import type { ReportedEvent } from "../../src/domains/usage/ledger/Account.ts"
+import type { Account, PostOptions, ReportedEvent } from "../../src/domains/usage/ledger/Account.ts"
 import {
   crossingsAt,
   limitOf,
@@ -171,21 +171,19 @@ describe("posting to an account", () => {
       { decided: 0 },
       undefined,
     ],
-  ] as const)(
-    "of an event that brings usage %s",
-    (_, aggregationMethod, used, event, { decided = 0, ...options }, rejection) => {
-      const account = accountWith(meterWith({ aggregationMethod }), { used, decidedAt: after(decided) })
-      const posted = post(account, event, options)
-      assert.strictEqual(posted.rejection, rejection)
-      assert.strictEqual(posted.account.events.length, rejection === undefined ? 1 : 0)
-    },
-  )
+  ] as const)("of an event that brings usage %s", (_, aggregationMethod, used, event, sent, rejection) => {
+    const { decided = 0, ...options }: PostOptions & { readonly decided?: number } = sent
+    const account = accountWith(meterWith({ aggregationMethod }), { used, decidedAt: after(decided) })
+    const posted = post(account, event, options)
+    assert.strictEqual(posted.rejection, rejection)
+    assert.strictEqual(posted.account.events.length, rejection === undefined ? 1 : 0)
+  })
 
   it("counts a unique key once, of the period or of the request", () => {
     const unique = meterWith({ aggregationMethod: "UNIQUE_COUNT" })
-    const known = { ...accountWith(unique, { used: "1" }), knownKeys: new Set(["ann"]) }
+    const known: Account = { ...accountWith(unique, { used: "1" }), knownKeys: new Set(["ann"]) }
     const keys = ["ann", "bob", "bob", "cy"]
-    const { total, newKeys } = keys.reduce(
+    const { total, newKeys } = keys.reduce<Account>(
       (account, uniqueKey) => post(account, use("0", { uniqueKey })).account,
       known,
     )
