@@ -60,7 +60,7 @@ describe("the kind of a caller", () => {
     ["PLATFORM", { actor: platformIdentity }],
     ["SERVICE_ACCOUNT", {}],
   ] as const)("is %s", (kind, more) => {
-    assert.strictEqual(kindOf({ actor: { id: "a", name: "Build" }, ...more } as Parameters<typeof kindOf>[0]), kind)
+    assert.strictEqual(kindOf({ actor: { id: "a", name: "Build" }, ...more }), kind)
   })
 })
 

@@ -37,12 +37,12 @@ describe("a filtered stream", () => {
   })
 
   it("is bounded by ids five minutes before and after", () => {
-    assert.deepStrictEqual(boundsOf({ since, until } as never), {
+    assert.deepStrictEqual(boundsOf({ since, until }), {
       since: lowestIdAt(new Date(since.getTime() - 300_000)),
       until: lowestIdAt(new Date(until.getTime() + 300_000)),
     })
-    assert.deepStrictEqual(boundsOf({} as never), {})
-    assert.deepStrictEqual(Object.keys(boundsOf({ since } as never)), ["since"])
+    assert.deepStrictEqual(boundsOf({}), {})
+    assert.deepStrictEqual(Object.keys(boundsOf({ since })), ["since"])
   })
 
   it("before 1970 begins with the lowest of all ids", () => {

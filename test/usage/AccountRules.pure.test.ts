@@ -35,9 +35,9 @@ describe("the usage entry of a meter", () => {
     (type, more, kind, value) => {
       const total = { ...emptyTotal, value: decimal("7.5"), eventCount: 5, voidedCount: 2 }
       const entry = entryOf(meterWith({ type, ...more }), { start: START, end: null }, total)
-      assert.deepStrictEqual(entry.licenseValue as object, { type: kind, value, event_count: 0 })
+      assert.deepStrictEqual(entry.licenseValue, { type: kind, value, event_count: 0 })
       assert.deepStrictEqual(
-        entry.usageValue as object,
+        entry.usageValue,
         type === "NUMBER" ? { type: "number", value: 7.5, event_count: 3 } : { type: kind, value: 0, event_count: 0 },
       )
     },

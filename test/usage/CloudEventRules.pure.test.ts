@@ -13,7 +13,7 @@ const parsed = (changes: object): ParsedEvent => {
   return "outcome" in event ? assert.fail(event.outcome.message) : event
 }
 const messageOf = (event: RejectedEvent | object): string | undefined =>
-  "outcome" in event ? (event as RejectedEvent).outcome.message : undefined
+  "outcome" in event ? event.outcome.message : undefined
 
 describe("parsing an event", () => {
   it("accepts texts up to their longest", () => {
