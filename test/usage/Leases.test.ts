@@ -200,6 +200,11 @@ layer(TestService.separate, { excludeTestServices: true })("the leases of an ent
         assert.strictEqual(yield* outcome("bob"), "renewed")
         yield* at(30_000)
         assert.strictEqual(yield* outcome("anna"), "new")
+        // Renewed in its last millisecond, it ends 10 s later. At that very time it is no longer live.
+        yield* at(39_999)
+        assert.strictEqual(yield* outcome("anna"), "renewed")
+        yield* at(49_999)
+        assert.strictEqual(yield* outcome("anna"), "new")
       }).pipe(Effect.provide(Layer.merge(caller, TestClock.layer())))
     }),
   )
