@@ -42,7 +42,7 @@ globalThis.useBoth = async (baseUrl, token) => {
 
 const service = TestService.separate.pipe(Layer.provide(Layer.succeed(Cors.AllowedOrigins, "*")))
 
-layer(service, { excludeTestServices: true, timeout: 60_000 })("the clients in a browser", (it) => {
+layer(service, { excludeTestServices: true, timeout: 120_000 })("the clients in a browser", (it) => {
   it.effect.skipIf(Browser.whyNoBrowser !== undefined || whyNoPackage !== undefined)(
     withPackage(Browser.inBrowser("both call the service from another origin, and decode metadata")),
     () =>

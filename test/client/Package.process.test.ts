@@ -90,7 +90,7 @@ describe.skipIf(whyNoPackage !== undefined)(withPackage("the packed client"), ()
   )
 })
 
-layer(TestService.separate, { excludeTestServices: true, timeout: 60_000 })(
+layer(TestService.separate, { excludeTestServices: true, timeout: 120_000 })(
   withPackage("the installed client"),
   (it) => {
     const packaged = it.effect.skipIf(whyNoPackage !== undefined)

@@ -78,7 +78,7 @@ const languages = [
   { language: "Go", why: whyNoGo, install: installGo },
 ]
 
-layer(TestService.separate, { excludeTestServices: true, timeout: 60_000 })("a product", (it) => {
+layer(TestService.separate, { excludeTestServices: true, timeout: 120_000 })("a product", (it) => {
   for (const { install, language, why } of languages) {
     it.effect.skipIf(why !== undefined)(
       withReason(`in ${language} counts each use once, and loses none that was taken`, why),

@@ -241,6 +241,6 @@ layer(TestService.layer, { excludeTestServices: true })("an import", (it) => {
         const { body } = yield* call("GET", "/customers?externalCustomerId=crm-999")
         assert.strictEqual(body.items.length, 1)
       }),
-    60_000,
+    120_000,
   )
 })

@@ -42,6 +42,6 @@ layer(TestService.separate, { excludeTestServices: true })("examples/offline-pro
         ]
         assert.deepStrictEqual(output.trim().split("\n"), expected)
       }),
-    60_000,
+    120_000,
   )
 })

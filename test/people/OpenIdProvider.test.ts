@@ -197,7 +197,7 @@ layer(service, { excludeTestServices: true })("with a real OpenID provider", (it
         const rejected = yield* core("GET", "/customers", { token: renewed })
         assert.deepStrictEqual([rejected.status, rejected.body.code], [403, "Auth.NotAMember"])
       }),
-    30_000,
+    120_000,
   )
 
   it.effect(
@@ -221,7 +221,7 @@ layer(service, { excludeTestServices: true })("with a real OpenID provider", (it
         assert.strictEqual(decodeJwt<{ readonly scope: string }>(token).scope, "read:customers")
         assert.deepStrictEqual((yield* core("GET", "/me", { token })).body.scopes, ["read:customers"])
       }),
-    30_000,
+    120_000,
   )
 
   it.effect(
@@ -238,6 +238,6 @@ layer(service, { excludeTestServices: true })("with a real OpenID provider", (it
           assert.deepStrictEqual([response.status, response.body.code], [403, "Auth.NotAMember"])
         }
       }),
-    30_000,
+    120_000,
   )
 })

@@ -41,6 +41,6 @@ describe("a process with SERVICE_OIDC settings", () => {
         assert.notInclude(service.output(), token)
         assert.notInclude(service.output(), other)
       }),
-    60_000,
+    120_000,
   )
 })

@@ -127,6 +127,6 @@ describe.skipIf(why !== undefined)(withReason("a process with few files", why), 
         service.process.kill("SIGTERM")
         assert.strictEqual((yield* service.ended).code, 0)
       }),
-    60_000,
+    120_000,
   )
 })

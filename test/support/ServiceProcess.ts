@@ -107,7 +107,7 @@ export const start = (
       const ready = Effect.tryPromise({
         try: async () => {
           const health = `http://127.0.0.1:${env["SERVICE_INTERNAL_PORT"]}/health/ready`
-          const deadline = Date.now() + 30_000
+          const deadline = Date.now() + 90_000
           while (Date.now() < deadline && child.exitCode === null) {
             const response = await fetch(health).catch(() => undefined)
             if (response?.status === 200 && output.includes("Keyshelf is ready")) return
@@ -122,7 +122,7 @@ export const start = (
         output: () => output,
         ended: Effect.promise(() => closed).pipe(
           Effect.timeoutOrElse({
-            duration: "45 seconds",
+            duration: "90 seconds",
             orElse: () => Effect.die(new Error(`The process did not end:\n${output}`)),
           }),
         ),

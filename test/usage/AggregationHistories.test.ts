@@ -44,6 +44,6 @@ layer(TestService.layer, { excludeTestServices: true })("histories of late, repe
           }
         }
       }),
-    60_000,
+    120_000,
   )
 })

@@ -196,7 +196,7 @@ layer(services, { excludeTestServices: true })("batches of usage events", (it) =
           )
         }
       }),
-    60_000,
+    120_000,
   )
 
   it.effect("create no total of an instance that is being deleted", () =>

@@ -209,6 +209,6 @@ layer(TestService.layer, { excludeTestServices: true })("a check that consumes",
         assert.strictEqual(allowed.length, 500)
         assert.deepStrictEqual([yield* used("calls"), yield* used("other")], [500, 500])
       }),
-    60_000,
+    120_000,
   )
 })

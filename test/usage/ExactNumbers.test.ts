@@ -60,7 +60,7 @@ layer(TestService.layer, { excludeTestServices: true })("amounts of up to 18 dig
           }
         }
       }),
-    60_000,
+    120_000,
   )
 
   it.effect("are added up exactly by reports, events and consumed checks", () =>

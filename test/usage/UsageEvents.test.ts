@@ -226,7 +226,7 @@ layer(TestService.layer, { excludeTestServices: true })("the events of usage", (
             )
           }
         }),
-      60_000,
+      120_000,
     )
   }
 

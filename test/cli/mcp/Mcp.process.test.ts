@@ -32,7 +32,7 @@ const world = Effect.gen(function* () {
   return { get, owner, start, tokenWith: (scopes: ReadonlyArray<string>) => tokenWith(owner, scopes) }
 })
 
-layer(TestService.separate, { excludeTestServices: true, timeout: 60_000 })("keyshelf mcp", (it) => {
+layer(TestService.separate, { excludeTestServices: true, timeout: 120_000 })("keyshelf mcp", (it) => {
   it.effect(
     "a token that may only read has no tools that change something, also with --write, and output is protocol",
     () =>

@@ -11,7 +11,7 @@ const ROWS = 240
 /** Prints the exit code of the command before the pipe, which a shell does not return. */
 const piped = (command: string, reader: string) => `{ ${command}; echo $? > code; } | ${reader}`
 
-layer(TestService.separate, { excludeTestServices: true, timeout: 60_000 })("the end of a command", (it) => {
+layer(TestService.separate, { excludeTestServices: true, timeout: 120_000 })("the end of a command", (it) => {
   it.effect(
     "a change is made completely, and ends with 0, if nobody reads what it prints",
     () =>

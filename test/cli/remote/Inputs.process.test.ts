@@ -8,7 +8,7 @@ import { commandLine } from "./world.ts"
 
 const latin1 = (text: string) => Buffer.from(text, "latin1")
 
-layer(TestService.separate, { excludeTestServices: true, timeout: 60_000 })("what a command reads", (it) => {
+layer(TestService.separate, { excludeTestServices: true, timeout: 120_000 })("what a command reads", (it) => {
   it.effect(
     "a file in Latin-1 is refused by every command that reads it, with its name, the place and the remedy",
     () =>

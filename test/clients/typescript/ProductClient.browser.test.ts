@@ -46,7 +46,7 @@ globalThis.useProduct = async (baseUrl, token, instance) => {
 
 const service = TestService.separate.pipe(Layer.provide(Layer.succeed(Cors.AllowedOrigins, "*")))
 
-layer(service, { excludeTestServices: true, timeout: 60_000 })("the client of a product for browsers", (it) => {
+layer(service, { excludeTestServices: true, timeout: 120_000 })("the client of a product for browsers", (it) => {
   it.effect.skipIf(Browser.whyNoBrowser !== undefined || whyNoPackage !== undefined)(
     withPackage(Browser.inBrowser("checks, consumes, reports, holds a seat and reads flags from another origin")),
     () =>

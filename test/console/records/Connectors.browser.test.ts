@@ -80,7 +80,7 @@ describeConsole("the console: connectors", (it) => {
           await page.getByRole("button", { name: "Activate", exact: true }).waitFor()
         })
       }),
-    60_000,
+    120_000,
   )
 
   it.effect("names the records that a connector would leave, and the last error of a customer's record", () =>

@@ -37,7 +37,7 @@ describeConsole("the console: entitlements and groups", (it) => {
           await tab.page.getByText("No migrations yet").waitFor()
         })
       }),
-    60_000,
+    120_000,
   )
 
   it.effect(
@@ -112,7 +112,7 @@ describeConsole("the console: entitlements and groups", (it) => {
         })
         assert.strictEqual((yield* call("GET", "/entitlements/exports")).status, 404)
       }),
-    60_000,
+    120_000,
   )
 
   it.effect(
@@ -181,7 +181,7 @@ describeConsole("the console: entitlements and groups", (it) => {
         assert.strictEqual((yield* call("GET", "/entitlement-groups/limits")).status, 404)
         assertClean({ ...tab, errors: tab.errors.filter((text) => !text.includes("422")) }, core, "groups")
       }),
-    60_000,
+    120_000,
   )
 
   it.effect("finds entitlements by Ctrl-K, and tries again after an error", () =>

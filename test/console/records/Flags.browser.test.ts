@@ -35,7 +35,7 @@ describeConsole("the console: feature flags", (it) => {
           }
         })
       }),
-    60_000,
+    120_000,
   )
 
   it.effect("lets readers of flags try them out, and offers them no change", () =>
@@ -147,7 +147,7 @@ describeConsole("the console: feature flags", (it) => {
           { attribute: "plan", operator: "IN", values: ["pro", "enterprise"] },
         ])
       }),
-    60_000,
+    120_000,
   )
 
   it.effect(
@@ -209,6 +209,6 @@ describeConsole("the console: feature flags", (it) => {
         })
         assert.strictEqual((yield* call("GET", "/feature-flags/shared-flag")).status, 404)
       }),
-    60_000,
+    120_000,
   )
 })

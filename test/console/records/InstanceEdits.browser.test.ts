@@ -194,7 +194,7 @@ describeConsole("the console: changes of instances", (it) => {
         const kept = (yield* call("GET", `/instances/${slug}`)).body
         assert.deepStrictEqual([kept.endLicenseDate, kept.graceDays], ["2041-01-01T00:00:00.000Z", 50])
       }),
-    90_000,
+    120_000,
   )
 
   it.effect(
@@ -248,6 +248,6 @@ describeConsole("the console: changes of instances", (it) => {
         yield* call("PATCH", path, { metadata: {} })
         yield* call("POST", `/metadata-fields/${id}/archive`)
       }),
-    60_000,
+    120_000,
   )
 })

@@ -85,7 +85,7 @@ describeConsole("the console: license migrations", (it) => {
         })
         assert.deepStrictEqual((yield* call("GET", "/licenses/move/entitlements")).body.items, [])
       }),
-    60_000,
+    120_000,
   )
 
   it.effect("names an instance that does not exist, and cancels a migration that is to come", () =>

@@ -112,7 +112,7 @@ describeConsole("the console: licenses", (it) => {
         })
         assert.deepInclude((yield* call("GET", "/licenses/scale-v2")).body, { versionName: "2027", isDefault: true })
       }),
-    60_000,
+    120_000,
   )
 
   it.effect("is read only without the scopes to write, and says which scope a screen needs", () =>

@@ -52,7 +52,7 @@ describeConsole("the console: metadata fields", (it) => {
         assertClean(tab, core, "metadata field")
         yield* call("POST", `/metadata-fields/${id}/archive`)
       }),
-    60_000,
+    120_000,
   )
 
   it.effect("says what empty lists are for, shows errors, and tries again", () =>
@@ -209,6 +209,6 @@ describeConsole("the console: metadata fields", (it) => {
         })
         assert.deepStrictEqual((yield* call("GET", `/instances/${INSTANCE}`)).body.metadata, {})
       }),
-    60_000,
+    120_000,
   )
 })

@@ -76,7 +76,7 @@ describeConsole("the console: fields for moments", (it) => {
         const overrides = (yield* call("GET", `/instances/${INSTANCE}/overrides`)).body.items
         assert.isFalse(overrides.some(({ value }: { readonly value: unknown }) => value === 1))
       }),
-    60_000,
+    120_000,
   )
 
   it.effect(
@@ -108,7 +108,7 @@ describeConsole("the console: fields for moments", (it) => {
           assert.isTrue(later.every(({ at }) => at !== undefined && at !== ""))
         })
       }),
-    60_000,
+    120_000,
   )
 
   it.effect(
@@ -136,6 +136,6 @@ describeConsole("the console: fields for moments", (it) => {
           await until(page, "!location.search.includes('since')")
         })
       }),
-    60_000,
+    120_000,
   )
 })

@@ -157,7 +157,7 @@ describeConsole("the console: changes of records", (it) => {
           })
           assert.strictEqual((yield* call("GET", path)).body[property], "Mine again")
         }),
-      60_000,
+      120_000,
     )
   }
 })

@@ -124,7 +124,7 @@ describeConsole("the console: releases and customers", (it) => {
         assert.strictEqual((yield* call("GET", "/deployment-zones/sydney")).status, 404)
         assert.strictEqual((yield* call("GET", "/releases/3-1")).status, 404)
       }),
-    60_000,
+    120_000,
   )
 
   it.effect(
@@ -192,6 +192,6 @@ describeConsole("the console: releases and customers", (it) => {
         assert.strictEqual((yield* call("GET", "/instances/soylent-production")).status, 404)
         assert.strictEqual((yield* call("GET", "/customers/soylent")).status, 404)
       }),
-    60_000,
+    120_000,
   )
 })

@@ -77,6 +77,6 @@ describeConsole("the console: webhooks", (it) => {
         yield* call("DELETE", `/webhooks/${id}`)
         yield* call("DELETE", "/customers/recovered")
       }),
-    60_000,
+    120_000,
   )
 })

@@ -89,7 +89,7 @@ describeConsole("the console: much and long", (it) => {
           assert.isAtMost(await heapOf(page), MAX_HEAP)
         })
       }),
-    90_000,
+    120_000,
   )
 
   it.effect(
@@ -145,7 +145,7 @@ describeConsole("the console: much and long", (it) => {
         })
         assert.deepStrictEqual(found, [])
       }),
-    60_000,
+    120_000,
   )
 
   it.effect("locks scrolling behind a dialog on a touch iPhone without a violation of the policy", () =>

@@ -48,6 +48,6 @@ describeConsole("the console: all screens of operators", (it) => {
         const views = yield* viewsOf("platform")
         assert.deepStrictEqual(yield* readOnlyFaults(platform, yield* platformCredential(["read:*"]), views), [])
       }),
-    60_000,
+    120_000,
   )
 })

@@ -52,6 +52,6 @@ describeConsole("the console: all screens without data or scopes", (it) => {
         const views = yield* viewsOf("core")
         assert.deepStrictEqual(yield* readOnlyFaults(core, yield* tokenWith(["read:*"]), views), [])
       }),
-    60_000,
+    120_000,
   )
 })

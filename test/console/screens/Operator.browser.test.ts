@@ -131,7 +131,7 @@ describeConsole("the console: the work of an operator", (it) => {
           "operator",
         )
       }),
-    60_000,
+    120_000,
   )
 
   it.effect("opens an organization with a token for an hour, which leaves no trace and stands in its events", () =>
@@ -219,7 +219,7 @@ describeConsole("the console: the work of an operator", (it) => {
           await page.getByRole("heading", { name: "Sign in again" }).waitFor()
         })
       }),
-    60_000,
+    120_000,
   )
 
   it.effect("registers a connector with a schema, and removes it", () =>

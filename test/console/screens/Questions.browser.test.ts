@@ -130,6 +130,6 @@ describeConsole("the console: questions of support", (it) => {
           await page.getByText("Revoked", { exact: true }).waitFor()
         })
       }),
-    60_000,
+    120_000,
   )
 })

@@ -49,7 +49,7 @@ describeConsole(
           })
           assertClean(tab, core, "dialogs")
         }),
-      60_000,
+      120_000,
     )
 
     it.effect("keeps some forty rows in the page while scrolling through all", () =>
