@@ -474,6 +474,7 @@ test("a full catalog cache is cleared and filled again", () => {
     held: null,
     allowances: null,
     broughtIn: null,
+    allowancesUntil: null,
   } as const
   const organizations = Array.from({ length: 30 }, (_, number) => number)
   const known = () => organizations.filter((number) => catalogs.usageQueryOf(question(number)) !== undefined)

@@ -107,6 +107,8 @@ const drawn = Schema.Struct({
   decided: Schema.Literals([-DAY_MS, -1, 0, 1, HOUR_MS / 2]),
   reservations: rowsOf(reservation, 24),
   allowances: rowsOf(allowance, 14),
+  /** Without allowances, a check whose catalog is cached reads less. */
+  isOffline: Schema.Literals([true, true, false]),
   brought: rowsOf(brought, 8),
 })
 type Drawn = typeof drawn.Type
@@ -147,18 +149,20 @@ const factsOf = (row: Drawn, at: Date, index: number): HeldFacts => {
         quantity: decimalOf(drawnRow.quantity),
       }
     }),
-    allowances: row.allowances.filter(isOwn).map((drawnRow) => {
-      const { life, upload } = drawnRow
-      const from = when(drawnRow.moment, { from: 0, until: -life, open: -life - upload }[drawnRow.fixed])
-      const until = new Date(from.getTime() + life)
-      return {
-        from,
-        until,
-        open: new Date(until.getTime() + upload),
-        ended: endOf(drawnRow.end && when(drawnRow.end), from),
-        quantity: decimalOf(drawnRow.quantity),
-      }
-    }),
+    allowances: row.allowances
+      .filter((drawnRow) => row.isOffline && isOwn(drawnRow))
+      .map((drawnRow) => {
+        const { life, upload } = drawnRow
+        const from = when(drawnRow.moment, { from: 0, until: -life, open: -life - upload }[drawnRow.fixed])
+        const until = new Date(from.getTime() + life)
+        return {
+          from,
+          until,
+          open: new Date(until.getTime() + upload),
+          ended: endOf(drawnRow.end && when(drawnRow.end), from),
+          quantity: decimalOf(drawnRow.quantity),
+        }
+      }),
     brought: row.brought
       .filter(isOwn)
       .map((drawnRow) => ({ timestamp: when(drawnRow.moment), quantity: decimalOf(drawnRow.quantity) }))

@@ -1,6 +1,6 @@
 /** The readers of what is used and held. */
 import { Effect } from "effect"
-import { makeCatalogCache } from "../../src/domains/usage/check/hotpath/CatalogCache.ts"
+import { makeCheckBatcher } from "../../src/domains/usage/check/hotpath/CheckBatcher.ts"
 import { CheckBatchRepo } from "../../src/domains/usage/check/hotpath/Repo.ts"
 import { PastRepo } from "../../src/domains/usage/check/PastRepo.ts"
 import { CheckRepo } from "../../src/domains/usage/check/Repo.ts"
@@ -85,22 +85,21 @@ export const readersOf = Effect.fnUntraced(function* ({
         impact.checked(organizationId, [instances.earlier], { licenseIds: [licenseId] }, { at, known }),
         (rows) => basisOf(rows, at),
       ),
-    /** Batched checks: with their catalog, and then with their usage only. */
-    batched: Effect.fnUntraced(function* (at: Date, known: Date) {
-      const catalogs = makeCatalogCache()
+    /** Batched checks of one organization, with their catalog. */
+    within: (at: Date, known: Date) =>
+      Effect.map(
+        batched.findWithCatalog(
+          [{ organizationId, instance: "earlier", entitlements: slugs, at, known }],
+          organizationId,
+        ),
+        (rows) => basisOf(rows, at),
+      ),
+    /** Batched checks: with their catalog, then with their usage only, then by the cached answer. */
+    batched: (at: Date, known: Date) => {
+      const find = makeCheckBatcher(batched)
       const question = { organizationId, instance: "earlier", entitlements: slugs, at, known }
-      const rows = yield* batched.findWithCatalog([question], null)
-      const within = yield* batched.findWithCatalog([question], organizationId)
-      catalogs.learn(question, rows)
-      const query = catalogs.usageQueryOf(question)
-      if (query === undefined) return yield* Effect.die(new Error("The catalog was not cached"))
-      const usage = yield* batched.findUsage(query.questions.map((wanted) => ({ wanted, at, known })))
-      return {
-        withCatalog: basisOf(rows, at),
-        within: basisOf(within, at),
-        usageOnly: foundIn(catalogs.basisOf(query, "earlier", usage, at)),
-      }
-    }),
+      return Effect.replicateEffect(Effect.map(find(question), foundIn), 4)
+    },
     past: Effect.fnUntraced(function* (at: Date) {
       const rows = yield* pastRepo.findTerms(organizationId, "today", slugs, at, false)
       const keys = meters.map((meter) => ({

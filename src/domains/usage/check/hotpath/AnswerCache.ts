@@ -64,7 +64,6 @@ const nameOf = ({ entitlements, instance, organizationId }: CheckQuestion): stri
 const isSameRow = (one: UsageRow, other: UsageRow | undefined): boolean =>
   one.used === other?.used &&
   one.held === other.held &&
-  one.allowances === other.allowances &&
   one.licenseId === other.licenseId &&
   one.catalogVersion === other.catalogVersion &&
   isSameInstant(one.startLicenseDate, other.startLicenseDate) &&

@@ -4,14 +4,13 @@
  * catalog, and a check need not read what has not changed (`docs/adr/0008-catalog-cache.md`).
  */
 import { decimalOrZero } from "../../../../kernel/values/Decimal.ts"
-import { instantText, isSameInstant } from "../../../../kernel/values/Timestamp.ts"
-import type { AllowancesOfEach, CatalogRow, CheckQuestion, UsageRow, WantedUsage } from "./Repo.ts"
+import { instantText, isBefore, isSameInstant } from "../../../../kernel/values/Timestamp.ts"
+import type { CatalogRow, CheckQuestion, UsageRow, WantedUsage } from "./Repo.ts"
 import type { Basis, Grant } from "../../rules/Decision.ts"
 import type { CheckedEntitlement, CheckedInstance } from "../../rules/Terms.ts"
 import { contains } from "../../rules/Period.ts"
 import type { Period } from "../../rules/Period.ts"
 import { grantAt, licensedGrant } from "../../rules/Grants.ts"
-import { heldOf } from "../../rules/Held.ts"
 import { periodOf } from "../../rules/Terms.ts"
 import type { CheckBasis } from "../../rules/CheckBasis.ts"
 
@@ -68,14 +67,16 @@ const itemsOf = (array: string): ReadonlyArray<string | null> =>
     .split(",")
     .map((item) => (item === "NULL" ? null : item))
 
-const noAllowances: AllowancesOfEach[number] = { allowances: null, broughtIn: null }
-
-const allowancesOf = ({ allowances }: UsageRow): AllowancesOfEach => (allowances === null ? [] : JSON.parse(allowances))
+/** Whether allowances may be open. They are read with the catalog only. */
+const isAllowing = (allowancesUntil: Date | null | undefined, at: Date): boolean =>
+  allowancesUntil !== null && allowancesUntil !== undefined && isBefore(at, allowancesUntil)
 
 /** The cache of one process. Above the maximum of facts it is cleared, and filled again by the next checks. */
 export const makeCatalogCache = (maxFacts = MAX_FACTS) => {
   const catalogs = new Map<string, Catalog>()
   const starts = new Map<string, Date>()
+  /** Until when instances have allowances. */
+  const allowances = new Map<string, Date>()
   let facts = 0
 
   const store = <Key, Fact>(cache: Map<Key, Fact>, key: Key, fact: Fact): Fact => {
@@ -93,11 +94,11 @@ export const makeCatalogCache = (maxFacts = MAX_FACTS) => {
   }
 
   return {
-    /** What is left to read for a check; `undefined` if not all of its catalog is cached. */
+    /** What is left to read for a check; `undefined` if not all of its catalog is cached, or the instance has allowances. */
     usageQueryOf: (question: CheckQuestion): UsageQuery | undefined => {
       const { at, entitlements, instance, organizationId } = question
       const catalog = catalogs.get(organizationId)
-      if (catalog === undefined) return undefined
+      if (catalog === undefined || isAllowing(allowances.get(nameOf(question)), at)) return undefined
       const queried: Array<QueriedEntitlement> = []
       const questions: Array<WantedUsage & { readonly entitlementIds: Array<string> }> = []
       // The starts of the periods of these questions; leases have their own.
@@ -138,7 +139,7 @@ export const makeCatalogCache = (maxFacts = MAX_FACTS) => {
       catalogs.get(organizationId) === catalog &&
       entitlements.every(({ period }) => period === null || contains(period, at)),
 
-    /** The basis of a check from the rows of its usage; `undefined` if they belong to another catalog. */
+    /** The basis of a check from the rows of its usage; `undefined` if they belong to another catalog, or leave out allowances. */
     basisOf: (
       { entitlements, catalog, startLicenseDate }: UsageQuery,
       instanceSlug: string,
@@ -147,21 +148,18 @@ export const makeCatalogCache = (maxFacts = MAX_FACTS) => {
     ): CheckBasis | undefined => {
       const [first] = rows
       const license = first === undefined ? undefined : catalog.licenses.get(first.licenseId)
-      if (first === undefined || license === undefined) return undefined
+      if (first === undefined || license === undefined || isAllowing(first.allowancesUntil, at)) return undefined
       if (rows.some(({ catalogVersion }) => catalogVersion !== catalog.version)) return undefined
       if (startLicenseDate !== undefined && !isSameInstant(startLicenseDate, first.startLicenseDate)) return undefined
       const used = rows.map((row) => itemsOf(row.used))
       const held = rows.map((row) => (row.held === null ? [] : itemsOf(row.held)))
-      const allowances = rows.map((row) => allowancesOf(row))
       const bases: Array<Basis> = []
       for (const { entitlement, index, period, question } of entitlements) {
         const licensed = license.grants.get(entitlement.slug)
         if (licensed === undefined) return undefined
         const grant = first.overrides === null ? licensed : grantAt(licensed, first.overrides[entitlement.id], at)
         const usage = decimalOrZero(used[question]?.[index])
-        const own = allowances[question]?.[index] ?? noAllowances
-        const parts = { held: held[question]?.[index] ?? null, allowances: own.allowances, broughtIn: own.broughtIn }
-        bases.push({ entitlement, grant, usage, held: heldOf(parts, period), period })
+        bases.push({ entitlement, grant, usage, held: decimalOrZero(held[question]?.[index]), period })
       }
       const { endLicenseDate, graceDays, startLicenseDate: start } = first
       const instance: CheckedInstance = {
@@ -179,8 +177,11 @@ export const makeCatalogCache = (maxFacts = MAX_FACTS) => {
       if (facts > maxFacts) {
         catalogs.clear()
         starts.clear()
+        allowances.clear()
         facts = 0
       }
+      const until = rows[0]?.allowancesUntil
+      if (isAllowing(until, question.at)) store(allowances, nameOf(question), until ?? question.at)
       for (const row of rows) {
         const catalog = catalogOf(question.organizationId, row.catalogVersion)
         const license =

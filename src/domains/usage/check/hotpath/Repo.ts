@@ -8,9 +8,8 @@ import { instantText } from "../../../../kernel/values/Timestamp.ts"
 import { toJson } from "../../../../kernel/contract/JsonResponse.ts"
 import type { AggregationMethod } from "../../../entitlements/Model.ts"
 import type { AppliedOverride } from "../../../instances/overrides/Model.ts"
-import type { HeldParts } from "../../rules/Held.ts"
 import type { CheckedEntitlement, CheckedInstance } from "../../rules/Terms.ts"
-import { broughtIn, hasReservations, ifAllowing, openAllowances, reservedQuantity } from "../../terms/HeldSql.ts"
+import { hasReservations, reservedQuantity } from "../../terms/HeldSql.ts"
 import {
   checkedBounds,
   checkedColumns,
@@ -30,12 +29,14 @@ export interface CheckQuestion extends AsOf {
 }
 
 /**
- * The version of the organization's catalog, which every change of its entitlements and grants replaces, and the
- * license.
+ * The version of the organization's catalog, which every change of its entitlements and grants replaces, the license, and whether
+ * there may be allowances.
  */
 interface Versioned {
   readonly catalogVersion: string | null
   readonly licenseId: string
+  /** Until when the instance has allowances; `null` if it never had one. */
+  readonly allowancesUntil: Date | null
 }
 
 /** A row of a check with everything that it is decided on. */
@@ -71,12 +72,7 @@ export interface UsageRow extends Pick<CheckedInstance, "startLicenseDate" | "en
   readonly used: string
   /** The same of what reservations hold; `null` if the instance has none. */
   readonly held: string | null
-  /** JSON: {@link AllowancesOfEach}; `null` if the instance has no open allowances. */
-  readonly allowances: string | null
 }
-
-/** The open allowances of each entitlement, and what ledgers have brought of its period. */
-export type AllowancesOfEach = ReadonlyArray<Pick<HeldParts, "allowances" | "broughtIn">>
 
 const withInstants = ({ at, known, wanted }: UsageQuestion): string =>
   `${wanted.slice(0, -1)},"at":"${instantText(at)}","known":"${instantText(known)}"}`
@@ -97,7 +93,7 @@ const make = Effect.gen(function* () {
     asked,
     columns: sql`${checkedColumns(sql, organization)}, ${sql.literal(`l.grace_days AS "licenseGraceDays",
       e.id AS "entitlementId", e.aggregation_method AS "aggregationMethod", i.license_id AS "licenseId",
-      c.version AS "catalogVersion"`)}`,
+      c.version AS "catalogVersion", i.allowances_until AS "allowancesUntil"`)}`,
     license: licenseJoin(sql, organization),
     catalogVersion: catalogVersionOf(organization),
     entitlements: sql`LEFT JOIN LATERAL (
@@ -112,8 +108,6 @@ const make = Effect.gen(function* () {
   const wanted = meterOfInstance(own, "wanted.id")
   const held = reservedQuantity(sql, wanted, checkedBounds)
   const some = hasReservations(sql, wanted)
-  const allowances = openAllowances(sql, wanted, checkedBounds)
-  const brought = broughtIn(sql, wanted, `asked."periodStart"`)
   const live = liveLeases(sql, own, "wanted.id")
 
   return {
@@ -150,8 +144,8 @@ const make = Effect.gen(function* () {
     },
 
     /**
-     * Less, where the catalog is cached: the instance, its usage, and the version of the catalog. They may belong to several
-     * organizations. A sharded service caches no catalogs, and asks for {@link findWithCatalog} only.
+     * Less, where the catalog is cached: the instance, its usage, and the version of the catalog, but no allowances. They may belong to
+     * several organizations. A sharded service caches no catalogs, and asks for {@link findWithCatalog} only.
      */
     findUsage: (questions: ReadonlyArray<UsageQuestion>) =>
       records<UsageRow & Numbered>()(
@@ -167,11 +161,7 @@ const make = Effect.gen(function* () {
             ) FROM unnest(asked."entitlementIds") AS wanted (id)
           )::text END AS used,
           CASE WHEN ${some} THEN ARRAY(SELECT (${held}) FROM unnest(asked."entitlementIds") AS wanted (id))::text END AS held,
-          ${ifAllowing(
-            sql,
-            sql`SELECT jsonb_agg(jsonb_build_object('allowances', (${allowances}), 'broughtIn', (${brought})))::text
-              FROM unnest(asked."entitlementIds") AS wanted (id)`,
-          )} AS allowances
+          i.allowances_until AS "allowancesUntil"
         FROM ROWS FROM (
           jsonb_to_recordset(${`[${questions.map(withInstants).join(",")}]`}::text::jsonb) AS ("organizationId" uuid, instance text, "entitlementIds" uuid[],
             "periodStart" timestamptz, leased boolean, at timestamptz, known timestamptz)
