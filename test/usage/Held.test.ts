@@ -121,6 +121,56 @@ layer(Layer.provideMerge(HeldShop.layer, TestService.layer), { excludeTestServic
       ),
     )
 
+    it.effect("holds an allowance until its uploads end or it is ended, and the greatest of several", () =>
+      Effect.forEach([-1, 0, 1], (off) =>
+        agree(
+          factsOf(inLongPeriods, () => {
+            const edge = new Date(inLongPeriods.getTime() + off)
+            const [from, open] = [new Date(edge.getTime() - DAY_MS), new Date(edge.getTime() + DAY_MS)]
+            return {
+              allowances: [
+                { ...none, from, until: edge, open: edge },
+                { from, until: open, open, ended: edge, quantity: BigDecimal.fromNumberUnsafe(3) },
+              ],
+            }
+          }),
+        ),
+      ),
+    )
+
+    it.effect("held a reservation until it was committed or released", () =>
+      Effect.forEach([-1, 0, 1], (off) =>
+        agree(
+          factsOf(inLongPeriods, () => ({
+            reservations: [
+              {
+                created: new Date(inLongPeriods.getTime() - 1000),
+                expires: new Date(inLongPeriods.getTime() + 1000),
+                ended: new Date(inLongPeriods.getTime() + off),
+                quantity: seven,
+              },
+            ],
+          })),
+        ),
+      ),
+    )
+
+    it.effect("holds under locks what was created before the period ends", () => {
+      const midnight = Date.UTC(2029, 0, 1)
+      return Effect.forEach([-1, 0, 1], (off) =>
+        agree(
+          factsOf(new Date(midnight - 1000), () => {
+            const created = new Date(midnight + off)
+            const ends = new Date(midnight + DAY_MS)
+            return {
+              reservations: [{ ...none, created, expires: ends }],
+              allowances: [{ ...none, from: created, until: ends, open: ends }],
+            }
+          }),
+        ),
+      )
+    })
+
     it.effect("holds a reservation of 24 hours until its last millisecond", () =>
       agree(
         factsOf(inLongPeriods, () => ({
