@@ -5,7 +5,7 @@ import { TestService } from "../support/TestService.ts"
 
 const MISSING = "01999999-0000-7000-8000-000000000000"
 
-layer(TestService.layer, { excludeTestServices: true })("the operator", (it) => {
+layer(TestService.separate, { excludeTestServices: true })("the operator", (it) => {
   it.effect("another kind of credential is rejected on every path of the Platform listener, before routing", () =>
     Effect.gen(function* () {
       const { platform, tenant } = yield* TestService

@@ -7,7 +7,13 @@ import type { BrowserContextOptions, Page } from "playwright-core"
 import { startShared } from "./shared.ts"
 import { withReason } from "./skipped.ts"
 
-const PATHS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
+// The shell has no address bar and no pages of its own, which cost more than the pages of a test.
+const PATHS = [
+  "/usr/bin/chromium-headless-shell",
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+]
 
 const executablePath = PATHS.find((path) => spawnSync(path, ["--version"], { stdio: "ignore" }).status === 0)
 

@@ -7,39 +7,15 @@ import { Leases } from "../../src/domains/usage/leases/Service.ts"
 import { LeasesRepo } from "../../src/domains/usage/leases/Repo.ts"
 import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
 import { TestService } from "../support/TestService.ts"
-import { openMeteredShop } from "./MeteredShop.ts"
+import { openSeats } from "./seats.ts"
 
 // From the third time on, an unchanged check has a cached answer.
 const OFTEN = 3
 
-const openShop = Effect.fnUntraced(function* (limit: number, overagePercent = 0) {
-  const shop = yield* openMeteredShop
-  yield* shop.metered("editors", limit, { aggregationMethod: "CONCURRENT" }, overagePercent)
-  const path = "/instances/prod/entitlements/editors/leases"
-  const acquire = (holder: string, more: object = {}) => shop.call("POST", path, { holder, ...more })
-  const ask = (more: object = {}) =>
-    Effect.map(
-      shop.call("POST", "/instances/prod/check", { checks: [{ entitlement: "editors" }], ...more }),
-      ({ body }) => body.checks[0],
-    )
-  return { ...shop, path, acquire, ask }
-})
-
-/**
- * Keeps the database server from analysing tables of this database. The snapshot of an analysis keeps old versions of rows, so that
- * renewals of that moment find no room on their pages.
- */
-const withoutAutovacuum = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
-  const tables = yield* sql<{ name: string }>`
-    SELECT relname AS name FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'`
-  for (const { name } of tables) yield* sql`ALTER TABLE ${sql(name)} SET (autovacuum_enabled = false)`
-})
-
 layer(TestService.separate, { excludeTestServices: true })("the leases of an entitlement with seats", (it) => {
   it.effect("are as many as the limit and its overage, and a holder renews instead of taking another seat", () =>
     Effect.gen(function* () {
-      const { acquire, ask, call, path } = yield* openShop(2, 50)
+      const { acquire, ask, call, path } = yield* openSeats(2, 50)
       const first = yield* acquire("anna", { metadata: { host: "one" } })
       assert.strictEqual(first.status, 201, first.text)
       assert.strictEqual(first.headers.get("location"), `/api${path}/${first.body.id}`)
@@ -81,7 +57,7 @@ layer(TestService.separate, { excludeTestServices: true })("the leases of an ent
 
   it.effect("show in every answer how many hold one", () =>
     Effect.gen(function* () {
-      const { acquire, ask, call, metered } = yield* openShop(5)
+      const { acquire, ask, call, metered } = yield* openSeats(5)
       yield* metered("calls", 10)
       for (const [index, holder] of ["a", "b", "c"].entries()) {
         yield* acquire(holder)
@@ -118,7 +94,7 @@ layer(TestService.separate, { excludeTestServices: true })("the leases of an ent
 
   it.effect("are neither reported nor consumed nor reserved, and have no reset period", () =>
     Effect.gen(function* () {
-      const { call, check, entitlement, report, tenant } = yield* openShop(5)
+      const { call, check, entitlement, report, tenant } = yield* openSeats(5)
       const { core } = yield* TestService
       for (const body of [{ value: 1 }, { value: 1, transactionId: "t" }, { value: 1, behavior: "set" }]) {
         const refused = yield* report("editors", body)
@@ -159,7 +135,7 @@ layer(TestService.separate, { excludeTestServices: true })("the leases of an ent
 
   it.effect("are free exactly at their end, without any job", () =>
     Effect.gen(function* () {
-      const { acquire, ask } = yield* openShop(1)
+      const { acquire, ask } = yield* openSeats(1)
       const lease = (yield* acquire("anna", { ttlSeconds: 10 })).body
       const before = new Date(Date.parse(lease.expiresAt) - 1).toISOString()
       for (let times = 0; times < OFTEN; times++) {
@@ -171,7 +147,7 @@ layer(TestService.separate, { excludeTestServices: true })("the leases of an ent
 
   it.effect("of a holder who comes late are new ones, and never revive a seat that was given away", () =>
     Effect.gen(function* () {
-      const { tenant } = yield* openShop(1)
+      const { tenant } = yield* openSeats(1)
       const leases = yield* Leases
       const caller = Layer.succeed(Caller, {
         organizationId: tenant.organizationId,
@@ -211,7 +187,7 @@ layer(TestService.separate, { excludeTestServices: true })("the leases of an ent
 
   it.effect("that were acquired last are not renewed if the limit falls", () =>
     Effect.gen(function* () {
-      const { acquire, call } = yield* openShop(3)
+      const { acquire, call } = yield* openSeats(3)
       for (const holder of ["anna", "bob", "cleo"]) assert.strictEqual((yield* acquire(holder)).status, 201)
       yield* call("PUT", "/licenses/pro/entitlements/editors", { value: 2 })
       const renewed = yield* Effect.forEach(["cleo", "bob", "anna"], (holder) =>
@@ -230,7 +206,7 @@ layer(TestService.separate, { excludeTestServices: true })("the leases of an ent
 
   it.effect("are never more than the limit, whoever asks at the same time", () =>
     Effect.gen(function* () {
-      const { acquire, ask } = yield* openShop(7)
+      const { acquire, ask } = yield* openSeats(7)
       const holders = Array.from({ length: 40 }, (_, number) => `holder ${number % 30}`)
       const answers = yield* Effect.forEach(holders, (holder) => acquire(holder), { concurrency: "unbounded" })
       assert.strictEqual(answers.filter(({ status }) => status === 201).length, 7)
@@ -239,40 +215,9 @@ layer(TestService.separate, { excludeTestServices: true })("the leases of an ent
     }),
   )
 
-  it.effect(
-    "are renewed by thousands without growing their table",
-    () =>
-      Effect.gen(function* () {
-        const holders = 500
-        const renewals = 6
-        const { acquire } = yield* openShop(-1)
-        const sql = yield* PgClient.PgClient
-        yield* withoutAutovacuum
-        const all = Effect.forEach(Array.from({ length: holders }), (_, number) => acquire(`holder ${number}`), {
-          concurrency: 8,
-          discard: true,
-        })
-        const pages = Effect.map(
-          sql<{ heap: number; index: number; seats: number }>`
-          SELECT (pg_relation_size('usage_leases') / 8192)::int AS heap, (pg_indexes_size('usage_leases') / 8192)::int AS index,
-            (pg_relation_size('usage_seats') / 8192)::int AS seats`,
-          ([row]) => row ?? { heap: 0, index: 0, seats: 0 },
-        )
-        yield* all
-        const before = yield* pages
-        for (let round = 0; round < renewals; round++) yield* all
-        const after = yield* pages
-        assert.strictEqual(after.index, before.index, "renewals change no index")
-        assert.isAtMost(after.heap, 2 * before.heap + 2)
-        // Without room on its pages, each of the 3,000 renewals would add a row: more than 30 pages.
-        assert.isAtMost(after.seats, before.seats + 12)
-      }),
-    120_000,
-  )
-
   it.effect("that ended are deleted by the sweeper after their day", () =>
     Effect.gen(function* () {
-      const { acquire, tenant } = yield* openShop(5)
+      const { acquire, tenant } = yield* openSeats(5)
       const sql = yield* PgClient.PgClient
       yield* acquire("anna", { ttlSeconds: 10 })
       const repo = yield* LeasesRepo
