@@ -31,50 +31,67 @@ export interface OrganizationMeterName extends MeterName {
   readonly organizationId: string
 }
 
-type SnapshotRow = MeterRow &
-  ((StoredTotal & HeldParts & { readonly decidedAt: Date | null }) | { readonly periodStart: null })
+/** A row with its allowances, or with the instant until which its instance has some. */
+type SnapshotRow = MeterRow & { readonly allowancesUntil?: Date | null } & (
+    | (StoredTotal & Pick<HeldParts, "held"> & Partial<HeldParts> & { readonly decidedAt: Date | null })
+    | { readonly periodStart: null }
+  )
+
+const isAllowing = ({ allowancesUntil = null }: SnapshotRow, at: Date): boolean =>
+  allowancesUntil !== null && isBefore(at, allowancesUntil)
 
 const snapshotOf = (row: SnapshotRow, at: Date): MeterSnapshot => {
   const meter = meterOf(row, at)
   if (row.periodStart === null) return { meter, total: null }
+  const { allowances = null, broughtIn = null, held } = row
   const decidedAt = row.decidedAt !== null && isBefore(at, row.decidedAt) ? row.decidedAt : at
-  return { meter, total: { ...totalRowOf(row), held: heldOf(row, { start: row.periodStart }), decidedAt } }
+  return {
+    meter,
+    total: { ...totalRowOf(row), held: heldOf({ held, allowances, broughtIn }, { start: row.periodStart }), decidedAt },
+  }
 }
+
+/** The meters of rows, once each: a meter may have several totals around an instant. */
+const namesOf = (rows: ReadonlyArray<SnapshotRow>): ReadonlyArray<OrganizationMeterName> => [
+  ...new Map(
+    rows.map(({ entitlement, entitlementId, instance, instanceId, organizationId }) => [
+      `${instanceId} ${entitlementId}`,
+      { organizationId, instance, entitlement },
+    ]),
+  ).values(),
+]
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const { ask } = yield* Commits
   const isSharded = yield* hasCitus(sql)
   const columns = sql.literal(`${meterColumns}, ${totalColumns}, t.decided_at AS "decidedAt"`)
-  const termsAndTotals = (organization: Fragment) => sql`
-          ${licenseJoin(sql, organization)} ${grantJoin(sql, organization)}
-          ${totalsAround(sql, organization, "t.*, t.xmin, t.ctid")}`
-  const heldColumns = (organization: Fragment) => {
+  const bounds = { at: "greatest(asked.at, t.decided_at)" }
+  const fragmentsOf = (organization: Fragment, asked = organization) => {
     const meter = meterOfInstance(organization)
-    const bounds = { at: "greatest(asked.at, t.decided_at)" }
-    return sql`(${reservedQuantity(sql, meter, bounds)})::text AS held,
-            ${ifAllowing(sql, openAllowances(sql, meter, bounds))} AS allowances, ${broughtInTotal(sql, organization)}`
+    return {
+      asked,
+      allowances: sql`${ifAllowing(sql, openAllowances(sql, meter, bounds))} AS allowances, ${broughtInTotal(sql, organization)}`,
+      termsAndTotals: sql`
+          ${licenseJoin(sql, organization)} ${grantJoin(sql, organization)}
+          ${totalsAround(sql, organization, "t.*, t.xmin, t.ctid")}
+          CROSS JOIN LATERAL (${reservedQuantity(sql, meter, bounds)}
+            OFFSET 0
+          ) h`,
+    }
   }
-  const own = ownOrganization(sql)
-  const ofEach = {
-    asked: sql.literal("asked.organization_id"),
-    held: heldColumns(own),
-    termsAndTotals: termsAndTotals(own),
-  }
-  const ofOne = (organization: Fragment): typeof ofEach => ({
-    asked: organization,
-    held: heldColumns(organization),
-    termsAndTotals: termsAndTotals(organization),
-  })
+  const ofEach = fragmentsOf(ownOrganization(sql), sql.literal("asked.organization_id"))
+  const allowancesUntil = sql.literal(`i.allowances_until AS "allowancesUntil"`)
   const snapshots = (
     named: ReadonlyArray<OrganizationMeterName>,
     at: Date,
-    { asked, held, termsAndTotals }: typeof ofEach,
+    { allowances, asked, termsAndTotals }: typeof ofEach,
+    areAllowancesRead: boolean,
   ) =>
     records<SnapshotRow>()(
       ask(
         (own) => own`
-          SELECT ${columns}, ${held}
+          SELECT ${columns}, h.quantity::text AS held, ${areAllowancesRead ? allowances : allowancesUntil}
           FROM (
             SELECT named.*, ${at}::timestamptz AS at FROM jsonb_to_recordset(${sql.json(
               named.map(({ entitlement, instance, organizationId: organization_id }) => ({
@@ -93,6 +110,14 @@ const make = Effect.gen(function* () {
           ${termsAndTotals}`,
       ),
     )
+  const rowsOf = (named: ReadonlyArray<OrganizationMeterName>, at: Date, areAllowancesRead: boolean) =>
+    isSharded
+      ? inEachOrganization(
+          named,
+          ({ organizationId }) => organizationId,
+          (organizationId, own) => snapshots(own, at, fragmentsOf(sql`${organizationId}`), areAllowancesRead),
+        )
+      : snapshots(named, at, ofEach, areAllowancesRead)
   const stored = (statement: Fragment) =>
     records<{ readonly organizationId: string }>()(ask((own) => own`${statement}`))
 
@@ -102,19 +127,19 @@ const make = Effect.gen(function* () {
 
     /**
      * Those of the named meters that exist, with their totals around an instant, in one round trip; on Citus in one for each
-     * organization. The fences `OFFSET 0` force one index look-up for each, whatever PostgreSQL's statistics are.
+     * organization. Meters of instances with open allowances take another: the parts of the statement that read allowances would cost
+     * all others. The fences `OFFSET 0` force one index look-up for each, whatever PostgreSQL's statistics are.
      */
-    read: (named: ReadonlyArray<OrganizationMeterName>, at: Date): Effect.Effect<ReadonlyArray<MeterSnapshot>> =>
-      Effect.map(
-        isSharded
-          ? inEachOrganization(
-              named,
-              ({ organizationId }) => organizationId,
-              (organizationId, own) => snapshots(own, at, ofOne(sql`${organizationId}`)),
-            )
-          : snapshots(named, at, ofEach),
-        (rows) => rows.map((row) => snapshotOf(row, at)),
-      ),
+    read: Effect.fnUntraced(function* (
+      named: ReadonlyArray<OrganizationMeterName>,
+      at: Date,
+    ): Effect.fn.Return<ReadonlyArray<MeterSnapshot>> {
+      const rows = yield* rowsOf(named, at, false)
+      const allowing = rows.filter((row) => isAllowing(row, at))
+      if (allowing.length === 0) return rows.map((row) => snapshotOf(row, at))
+      const complete = yield* rowsOf(namesOf(allowing), at, true)
+      return [...rows.filter((row) => !isAllowing(row, at)), ...complete].map((row) => snapshotOf(row, at))
+    }),
 
     /**
      * Stores what was posted to accounts: all accounts of an organization, or none. It stores none if one of them has
