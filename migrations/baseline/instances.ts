@@ -104,7 +104,7 @@ const termNotices: ReadonlyArray<string> = [
   // `set_at`: when the current end was set. `due_at`: when to look at the instance next; null: no event is left.
   ...table(
     "term_schedules",
-    "When the next event about the end of an instance's license is due. Triggers write it, so that it holds for every change. Grows with each instance whose license ends.",
+    "When the next event about the end of an instance's license is due. Triggers write it after each change of the term. Grows with each instance whose license ends.",
     `
     organization_id uuid NOT NULL,
     instance_id uuid NOT NULL,

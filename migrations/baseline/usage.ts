@@ -5,7 +5,7 @@ import { toEntitlement, toInstance, toTotal, TOTAL, totalColumns } from "./usage
 /**
  * Totals have no foreign keys, and events have none: a transaction updates a total twice, and each time PostgreSQL would look up and lock
  * both rows that it refers to. The references are valid without: the transaction locks the total, an entitlement with usage cannot be
- * deleted, and whoever deletes an instance also deletes its usage.
+ * deleted, and the deletion of an instance also deletes its usage.
  */
 const totals: ReadonlyArray<string> = [
   // The state by which one event updates the total without a reading of earlier events. `decided_at` is the latest instant of a

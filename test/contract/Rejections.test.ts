@@ -5,7 +5,7 @@ import { Uuid } from "../../src/kernel/values/Identifiers.ts"
 import { coreModules } from "../../src/kernel/contract/Scope.ts"
 import { TestService } from "../support/TestService.ts"
 import type { HttpResponse, CallOptions } from "../support/TestService.ts"
-import { aboutTheInstallation, endpoints } from "./endpoints.ts"
+import { aboutTheInstallation, endpoints, withCredential } from "./endpoints.ts"
 import type { Endpoint } from "./endpoints.ts"
 import { populate, scenarioOf } from "./scenarios.ts"
 import type { Fixture } from "./scenarios.ts"
@@ -62,7 +62,6 @@ const setup = Effect.gen(function* () {
 })
 
 /** All but the public ones. */
-const withCredential = endpoints.filter(({ isPublic }) => !isPublic)
 const withBody = endpoints.filter(({ hasBody }) => hasBody)
 
 // CloudEvents can have extension attributes, hence unknown properties.

@@ -2,12 +2,10 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestService } from "../support/TestService.ts"
 import type { HttpResponse, Tenant } from "../support/TestService.ts"
-import { endpoints } from "./endpoints.ts"
+import { withCredential } from "./endpoints.ts"
 import type { Endpoint } from "./endpoints.ts"
 import { populate, scenarioOf } from "./scenarios.ts"
 import type { Fixture } from "./scenarios.ts"
-
-const withCredential = endpoints.filter(({ isPublic }) => !isPublic)
 
 interface Furnished {
   readonly owner: Tenant

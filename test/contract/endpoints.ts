@@ -103,3 +103,6 @@ export const endpoints: ReadonlyArray<Endpoint> = Object.entries(apis).flatMap((
   })
   return found
 })
+
+/** All endpoints that need a credential. */
+export const withCredential = endpoints.filter(({ isPublic }) => !isPublic)

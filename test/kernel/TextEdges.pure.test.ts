@@ -6,7 +6,7 @@ import { Description, fitsBytes, FreeObject, Name, PathName } from "../../src/ke
 describe("texts", () => {
   const fits = (schema: Schema.Codec<string>, text: string) => Option.isSome(Schema.decodeOption(schema)(text))
 
-  it("have at least and at most so many characters", () => {
+  it("have a minimum and a maximum of characters", () => {
     assert.deepStrictEqual(
       [0, 1, 255, 256].map((length) => fits(Name, "x".repeat(length))),
       [false, true, true, false],

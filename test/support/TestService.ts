@@ -131,7 +131,7 @@ export class TestService extends Context.Service<
    * The service that all files of a worker share. Each test creates its own organization. Files that change more than that, or the
    * clock, or that run work of all organizations, need a `separate` one.
    */
-  static readonly layer = Layer.effectContext(Effect.suspend(() => Effect.promise(sharedService)))
+  static readonly layer = Layer.effectContext(Effect.promise(() => sharedService()))
 }
 
 type Served = Context.Context<Layer.Success<typeof TestService.separate>>

@@ -5,7 +5,7 @@
  * - A check ignores what was created after the instant `known`, a minute after it, and a check of the past what was created after it.
  *   Locks and the optimistic read take what is stored.
  * - Only locks know where the period ends. The others also hold what begins after it, which a clock that is ahead has created.
- * - Locks and the optimistic read decide at the instant of the latest decision, if their own clock is behind it.
+ * - Locks and the optimistic read use the time of the latest decision, if it is later than their clock.
  * - A check reads reservations that expire within 25 hours, because none lives longer than a day.
  * - A batch of events is compared with the most that is held in any period, without what ledgers have brought.
  */
@@ -47,7 +47,7 @@ const agree = Effect.fnUntraced(function* ({ at, decidedAt, facts }: HeldHistory
 
   const past = expectedOf(facts, ({ period }) => ({ begins: period.start, at, known: at }))
   assert.deepStrictEqual(yield* read.past(at), past, "a check of the past")
-  assert.deepStrictEqual(yield* read.single(at, at), past, "a check at an instant, as of then")
+  assert.deepStrictEqual(yield* read.single(at, at), past, "a check of the past")
 
   const decided = later(at, decidedAt)
   const optimistic = expectedOf(earlier, ({ period }) => ({ begins: period.start, at: decided }))

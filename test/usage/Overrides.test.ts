@@ -56,7 +56,7 @@ const expectedTerms = (license: Terms | null, override: typeof overridden.Type):
   return { value: license.value === -1 ? -1 : license.value + override.value, overagePercent }
 }
 
-// Overrides end by time. Its own service, so that time passes for nobody else.
+// Overrides end by time. Only the clock of this service moves.
 const service = TestService.separate.pipe(Layer.provideMerge(MovableClock.layer))
 
 layer(service, { excludeTestServices: true })("an override of an entitlement", (it) => {

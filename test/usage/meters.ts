@@ -12,7 +12,7 @@ export const decimal = BigDecimal.fromStringUnsafe
 /** The instant at which the license of {@link meterWith} starts. */
 export const START = new Date("2026-01-01T00:00:00.000Z")
 
-/** An instant so many milliseconds after the start of the license. */
+/** The time that is this many milliseconds after the start of the license. */
 export const after = (millis: number): Date => new Date(START.getTime() + millis)
 
 /** A `SUM` per day, of which 10 are granted without overage. */
