@@ -9,7 +9,8 @@ const kinds = {
   pure: { include: ["test/**/*.pure.test.ts"], isolate: false },
   service: {
     include: ["test/**/*.test.ts"],
-    exclude: ["test/**/*.{pure,process,browser}.test.ts"],
+    // Also of the generators of clients, which their test installs.
+    exclude: ["**/node_modules/**", "test/**/*.{pure,process,browser}.test.ts"],
     isolate: false,
     globalSetup: ["test/support/globalSetup.ts"],
   },
