@@ -228,19 +228,23 @@ describe("the connections of single-statement changes", () => {
   it.live("open at their first use and then stay open", () =>
     Effect.gen(function* () {
       const sql = yield* PgClient.PgClient
-      const opened = Effect.map(
-        sql<{ count: number }>`SELECT count(*)::int AS count FROM pg_stat_activity WHERE application_name = 'changes'`,
-        ([row]) => row?.count,
-      )
+      const openFor = (seconds: number) =>
+        Effect.map(
+          sql<{ count: number }>`
+            SELECT count(*)::int AS count FROM pg_stat_activity
+            WHERE application_name = 'changes' AND datname = current_database()
+              AND backend_start <= clock_timestamp() - make_interval(secs => ${seconds})`,
+          ([row]) => row?.count,
+        )
       const services = yield* Layer.build(
         PgClient.layer({ ...sql.config, applicationName: "changes", idleTimeout: "1 second" }),
       )
       const { ask } = yield* commitsOf(Context.get(services, PgClient.PgClient))
       // The pool is asked whether the database has Citus, and then closes its connection.
-      yield* Effect.repeat(opened, { until: (count) => count === 0 })
+      yield* Effect.repeat(openFor(0), { until: (count) => count === 0 })
       yield* ask((client) => client`SELECT 1`)
-      yield* Effect.sleep("3 seconds")
-      assert.strictEqual(yield* opened, 1)
+      // Where the machine is busy, a connection may be closed once and opened again.
+      yield* Effect.repeat(openFor(3), { until: (count) => count === 1 })
     }).pipe(Effect.scoped, Effect.provide(testSql)),
   )
 
