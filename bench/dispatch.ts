@@ -4,7 +4,7 @@
  */
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { eventNames } from "../src/kernel/contract/Event.ts"
+import { eventNames } from "../src/kernel/values/EventNames.ts"
 import type { Burst } from "./report.ts"
 import { cores, freePorts, run, start } from "./processes.ts"
 import type { Running } from "./processes.ts"

@@ -6,7 +6,7 @@ import { simplify, mapSchemas, mergeCopies, nameComponents } from "./Components.
 import { describeProperties } from "./Descriptions.ts"
 import { exampleValues, withExamples } from "./Examples.ts"
 import { withParameters } from "./Parameters.ts"
-import { withOperationId } from "./OperationIds.ts"
+import { withOperationId } from "./operations/OperationIds.ts"
 import { isPart, mapOperations, mapValues, partOf } from "./Parts.ts"
 import type { OperationChange, Part } from "./Parts.ts"
 import { withProblems } from "./Problems.ts"

@@ -1,5 +1,5 @@
 /**
- * Generates the OpenAPI documents, the JSON Schema of catalogues and `docs/errors.md` from the API definitions, and checks that the
+ * Generates the OpenAPI documents, the list of operations, the JSON Schema of catalogues and `docs/errors.md` from the API definitions, and checks that the
  * committed files are up to date.
  */
 import { Effect, FileSystem, Path, Schema } from "effect"
@@ -10,6 +10,7 @@ import { packageFile } from "../infra/PackageFiles.ts"
 import { catalogSchema } from "./CatalogSchema.ts"
 import { errorsPage } from "./ErrorsPage.ts"
 import { documentOf } from "./Documented.ts"
+import { operationList } from "./operations/OperationList.ts"
 import { addEvents } from "./Webhooks.ts"
 
 /** A committed document differs from the generated one. */
@@ -18,13 +19,21 @@ export class DocumentsOutdated extends Schema.TaggedError<DocumentsOutdated>()("
 }) {}
 
 /** The text of each document, by its path in the repository. */
-export const documents = (): Readonly<Record<string, string>> => ({
-  "openapi/core.json": text(documentOf(CoreApi)),
-  "openapi/platform.json": text(documentOf(PlatformApi)),
-  "openapi/webhooks.json": text(documentOf(addEvents(WebhookApi))),
-  "openapi/catalog.json": text(catalogSchema()),
-  "docs/errors.md": errorsPage([CoreApi, PlatformApi, WebhookApi]),
-})
+export const documents = (): Readonly<Record<string, string>> => {
+  const apis = {
+    core: documentOf(CoreApi),
+    platform: documentOf(PlatformApi),
+    webhooks: documentOf(addEvents(WebhookApi)),
+  }
+  return {
+    "openapi/core.json": text(apis.core),
+    "openapi/platform.json": text(apis.platform),
+    "openapi/webhooks.json": text(apis.webhooks),
+    "openapi/operations.json": text(operationList(apis)),
+    "openapi/catalog.json": text(catalogSchema()),
+    "docs/errors.md": errorsPage([CoreApi, PlatformApi, WebhookApi]),
+  }
+}
 
 const text = (document: unknown): string => `${JSON.stringify(document, null, 2)}\n`
 

@@ -11,6 +11,7 @@ import { buttonsIn, discover, visit } from "./Views.ts"
 import type { View } from "./Views.ts"
 import { signIn, World } from "./World.ts"
 import { coreScreens, picture, traces } from "./Screens.ts"
+import { failed, responseOf } from "./Problems.ts"
 
 const DESKTOP = { width: 1440, height: 900 }
 /** A phone, and the narrowest window: also that of 1,280 pixels at 400 %. */
@@ -19,19 +20,10 @@ const NARROW = [390, 320] as const
 type Surface = "core" | "platform"
 type State = "data" | "empty" | "error" | "no-permission"
 
-const problem = {
-  code: "Service.InternalError",
-  title: "Internal error",
-  detail: "The service failed to process the request.",
-  errorId: "0198c2b0-5f3e-7c1d-a3b4-9d2f6c1e8a70",
-  errors: [],
-}
-
 const isStart = (url: string): boolean => /\/api\/(platform\/)?me$/.test(url)
 
 /** Lets every request fail, but for that of the sign-in. */
-const fail = (route: Request) =>
-  isStart(route.request().url()) ? route.fallback() : route.fulfill({ status: 500, json: problem })
+const fail = (route: Request) => (isStart(route.request().url()) ? route.fallback() : route.fulfill(responseOf(failed)))
 
 /** Takes the records out of all lists. */
 const emptied = async (route: Request) => {

@@ -30,6 +30,7 @@ const imports: ReadonlyArray<Import> = sources.flatMap((from) =>
 )
 
 const isOfService = ({ to }: Import): boolean => to.startsWith("../../src/")
+const isOfClient = ({ to }: Import): boolean => to.startsWith("../../clients/typescript/src/")
 const isOfPackage = ({ to }: Import): boolean =>
   !to.startsWith("../") && !sources.includes(to) && !/\.(css|svg)$/.test(to)
 
@@ -44,7 +45,7 @@ describe("the imports of the console", () => {
     assert.isAbove(imports.length, 200)
     assert.deepStrictEqual(
       violations((edge) => {
-        if (isOfService(edge) || isOfPackage(edge)) return true
+        if (isOfService(edge) || isOfClient(edge) || isOfPackage(edge)) return true
         const [from, to] = [topOf(edge.from), topOf(edge.to)]
         if (from === to || from === "app" || from === "") return true
         return from === "kernel" ? false : shared.has(to) && (from !== "widgets" || to === "kernel")
@@ -62,12 +63,20 @@ describe("the imports of the console", () => {
     )
   })
 
-  it("of the service are types of its APIs and models alone, and the service imports nothing of the console", () => {
+  it("of the published client are its transport, in the only file that sends requests", () => {
+    assert.deepStrictEqual(new Set(imports.filter(isOfClient).map(({ from }) => from)), new Set(["kernel/Api.ts"]))
+  })
+
+  it("of the service are types of its APIs and models, and lists of names; the service imports nothing of the console", () => {
     assert.isTrue(imports.some(isOfService))
+    const names = "../../src/kernel/values/EventNames.ts"
     assert.deepStrictEqual(
-      violations((edge) => !isOfService(edge) || (edge.isType && /(Api|Model)\.ts$/.test(edge.to))),
+      violations(
+        (edge) => !isOfService(edge) || edge.to === names || (edge.isType && /(Api|Model)\.ts$/.test(edge.to)),
+      ),
       [],
     )
+    assert.notMatch(readFileSync(resolve(consoleRoot, names), "utf8"), /^import/m)
     const service = join(root, "src")
     assert.deepStrictEqual(
       filesIn(service).filter((file) => /from "[^"]*\/console\/src\//.test(readFileSync(join(service, file), "utf8"))),

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { eventNames } from "../../src/kernel/contract/Event.ts"
+import { eventNames } from "../../src/kernel/values/EventNames.ts"
 import { eventValidator } from "../support/eventSchemas.ts"
 import { validatorOf } from "../support/schemas.ts"
 import { coreDocument, operationsOf, webhookDocument } from "./documents.ts"

@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
+import { readOperationList } from "../../src/cli/remote/Operations.ts"
 import { runNode } from "../support/runNode.ts"
 
 const root = resolve(import.meta.dirname, "../..")
@@ -32,8 +33,10 @@ const codeIn = (text: string) => Array.from(text.matchAll(/`([^`]+)`/g), ([, cod
 /** A path with its parameters unnamed, so that the names of one parameter do not matter: `/instances/{}/check`. */
 const shape = (path: string) => path.replace(/^\/api/, "").replaceAll(/\{[^}]*\}/g, "{}")
 
-const pathsOf = (document: string): ReadonlyArray<string> =>
-  Object.keys(JSON.parse(read(`openapi/${document}.json`)).paths).map(shape)
+const { operations } = readOperationList()
+
+const pathsOf = (name: string): ReadonlyArray<string> =>
+  operations.filter(({ api }) => api === name).map(({ path }) => shape(path))
 
 /**
  * The paths that a text names, as groups of real paths. `/a` names itself and `/a/{}`; one in parentheses belongs to the path before it,
@@ -55,29 +58,29 @@ const namedIn = (text: string): ReadonlyArray<ReadonlyArray<string>> => {
   ).named
 }
 
-const expectNamed = (text: string, documents: ReadonlyArray<string>) => {
-  const real = documents.flatMap(pathsOf)
+/** Each real path begins with one that the text names, and each path that it names is the beginning of a real one. */
+const expectNamed = (text: string, apis: ReadonlyArray<string>) => {
+  const real = apis.flatMap(pathsOf)
   const named = namedIn(text)
-  const all = new Set(named.flat())
+  const isUnder = (path: string, start: string) => `${path}/`.startsWith(`${start}/`)
   assert.deepStrictEqual(
-    real.filter((path) => !all.has(path)),
+    real.filter((path) => !named.flat().some((start) => isUnder(path, start))),
     [],
-    "the README names no such path of the service",
+    "the README names no beginning of these paths of the service",
   )
-  // A path that only carries others, such as `/offline/{organizationId}`, is a beginning of real ones.
-  const unknown = named.filter((group) => !group.some((path) => real.some((each) => `${each}/`.startsWith(`${path}/`))))
+  const unknown = named.filter((group) => !group.some((path) => real.some((each) => isUnder(each, path))))
   assert.deepStrictEqual(unknown, [], "the service has no such path of the README")
 }
 
 describe("the README", () => {
-  it("names each path of the core and webhook APIs, and no other", () => {
+  it("names where each path of the core and webhook APIs begins, and no other", () => {
     const rows = rowsOf(section(readme, "The API")).filter(
       ([area]) => !["core", "platform", "internal", "webhooks"].includes(area ?? ""),
     )
     expectNamed(rows.map(([, paths]) => paths).join("\n"), ["core", "webhooks"])
   })
 
-  it("names each path of the platform API, and no other", () => {
+  it("names where each path of the platform API begins, and no other", () => {
     const text = /The platform listener serves ([\s\S]*?)\n\n/.exec(readme)?.[1] ?? ""
     expectNamed(text, ["platform"])
   })

@@ -1,4 +1,8 @@
-/** The only way to the service: typed calls with the credential of the session. */
+/** The only way to the service: typed calls with the credential of the session, by the transport of the published client. */
+import { ConnectionError, ProblemError } from "../../../clients/typescript/src/Errors.ts"
+import { JSON_BODY, NO_BODY } from "../../../clients/typescript/src/Responses.ts"
+import { sendText } from "../../../clients/typescript/src/Transport.ts"
+import type { TextRequest } from "../../../clients/typescript/src/Transport.ts"
 import { parseExact } from "./Amount.ts"
 import type { Answer, AnyDryRun, DryRunnable, Operation, Request } from "./Contract.ts"
 
@@ -52,19 +56,19 @@ interface Credentials {
 }
 
 let credentials: Credentials = { token: async () => undefined, refused: () => undefined }
-let webhooksOrigin = ""
+let origins = { service: "", webhooks: "" }
 
 /** Sets where the credential comes from. */
 export const setCredentials = (source: Credentials): void => {
   credentials = source
 }
 
-/** Sets the origin of the webhook API, if it is another one. */
-export const setWebhooksOrigin = (origin: string): void => {
-  webhooksOrigin = origin
+/** Sets where the service is, and its webhook API. */
+export const setOrigins = (to: typeof origins): void => {
+  origins = to
 }
 
-const isWebhook = (path: string) => path === "/api/webhooks" || path.startsWith("/api/webhooks/")
+const isWebhook = (path: string) => /^\/api\/webhooks(?:[/?]|$)/.test(path)
 
 /** The path and query of a request. */
 export const urlOf = (
@@ -79,56 +83,83 @@ export const urlOf = (
       if (text !== undefined && text !== "") search.append(name, String(text))
     }
   }
-  const text = search.size === 0 ? filled : `${filled}?${search}`
-  return isWebhook(path) ? webhooksOrigin + text : text
+  return search.size === 0 ? filled : `${filled}?${search}`
 }
 
-const retryAfterOf = (response: Response): { readonly retryAfter?: number } => {
-  const seconds = Number(response.headers.get("retry-after") ?? Number.NaN)
+const originOf = (path: string): string => (isWebhook(path) ? origins.webhooks : origins.service)
+
+const retryAfterOf = (response: Response | undefined): { readonly retryAfter?: number } => {
+  const seconds = Number(response?.headers.get("retry-after") ?? Number.NaN)
   return Number.isFinite(seconds) ? { retryAfter: seconds } : {}
 }
 
-/** What an error response may have. The evaluation of flags has the error bodies of OFREP. */
+/** What a problem has beside what the client reads of it. */
 interface ProblemBody {
-  readonly code?: string
-  readonly errorCode?: string
   readonly title?: string
-  readonly detail?: string
-  readonly errorDetails?: string
-  readonly errors?: ReadonlyArray<FieldError>
-  readonly errorId?: string
   readonly impact?: unknown
 }
 
-const problemOf = async (response: Response): Promise<Problem> => {
-  const body = (await response.json().catch(() => ({}))) as ProblemBody
-  return new Problem(
-    response.status,
-    body.code ?? body.errorCode ?? `HTTP ${response.status}`,
-    body.title ?? "The service answered with an error",
-    body.detail ?? body.errorDetails ?? response.statusText,
-    {
-      errors: body.errors ?? [],
-      impact: body.impact,
-      ...(body.errorId === undefined ? {} : { errorId: body.errorId }),
-      ...retryAfterOf(response),
-    },
-  )
+const problemOf = (error: ProblemError, response: Response | undefined): Problem => {
+  const { impact, title = "The service answered with an error" } = (error.body ?? {}) as ProblemBody
+  return new Problem(error.status, error.code, title, error.detail, {
+    errors: error.errors,
+    impact,
+    ...(error.errorId === "" ? {} : { errorId: error.errorId }),
+    ...retryAfterOf(response),
+  })
 }
 
-/** Sends one request with the credential. */
-export const send = async (path: string, init: RequestInit): Promise<Response> => {
+const unreachable = () =>
+  new Problem(0, "No response", "The service cannot be reached", "Check the connection, then try again.")
+
+const signedOut = () => new Problem(401, "Auth.InvalidCredential", "Nobody is signed in", "Sign in, then try again.")
+
+// Pages show that they wait. A dry run or an import may take longer than other clients wait.
+const TIMEOUT_MS = 120_000
+
+/** `fetch` without the cookies of the page. */
+const fetchBare: typeof fetch = (input, init) => fetch(input, { ...init, credentials: "omit" })
+
+const tokenOf = async (): Promise<string> => {
   const token = await credentials.token()
+  if (token !== undefined) return token
+  credentials.refused(token)
+  throw signedOut()
+}
+
+/** Sends one request with the credential, and returns the text of its answer. */
+const sendRequest = async (request: TextRequest): Promise<string> => {
+  const token = await tokenOf()
+  let response: Response | undefined
+  const onResponse = (received: Response) => {
+    response = received
+  }
+  // Pages repeat what may be repeated, and show it.
+  const options = { baseUrl: originOf(request.path), token, retries: 0, timeoutMs: TIMEOUT_MS, fetch: fetchBare }
+  try {
+    const { text } = await sendText(options, { ...request, promised: [JSON_BODY, NO_BODY], onResponse })
+    return text
+  } catch (error) {
+    if (error instanceof ConnectionError && request.signal?.aborted !== true) throw unreachable()
+    if (!(error instanceof ProblemError)) throw error
+    // The page of a proxy says nothing about the credential.
+    if (error.status === 401 && !error.isAway) credentials.refused(token)
+    throw problemOf(error, response)
+  }
+}
+
+/** Opens a stream with the credential. */
+export const send = async (path: string, init: RequestInit): Promise<Response> => {
+  const token = await tokenOf()
   const headers = new Headers(init.headers)
-  if (token !== undefined) headers.set("authorization", `Bearer ${token}`)
-  const response = await fetch(path, { ...init, headers, credentials: "omit", redirect: "error" }).catch((error) => {
+  headers.set("authorization", `Bearer ${token}`)
+  const response = await fetchBare(path, { ...init, headers, redirect: "error" }).catch((error) => {
     if (init.signal?.aborted) throw error
-    throw new Problem(0, "No response", "The service cannot be reached", "Check the connection, then try again.")
+    throw unreachable()
   })
   if (response.ok) return response
-  const problem = await problemOf(response)
-  if (problem.status === 401) credentials.refused(token)
-  throw problem
+  if (response.status === 401) credentials.refused(token)
+  throw problemOf(new ProblemError(response.status, undefined, `HTTP.${response.status}`), response)
 }
 
 export interface CallOptions {
@@ -145,16 +176,13 @@ export const call = async <O extends Operation>(
 ): Promise<Answer<O>> => {
   const [method = "GET", path = ""] = operation.split(" ")
   const { body, ...rest }: { body?: unknown; params?: object; query?: object } = request
-  const response = await send(urlOf(path, rest), {
+  const text = await sendRequest({
     method,
-    headers: {
-      ...(body === undefined ? {} : { "content-type": "application/json" }),
-      ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
-    },
+    path: urlOf(path, rest),
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     ...(signal === undefined ? {} : { signal }),
   })
-  const text = await response.text()
   return (text === "" ? undefined : parseExact(text)) as Answer<O>
 }
 

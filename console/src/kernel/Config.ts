@@ -1,5 +1,5 @@
 /** What the service says about itself before anyone signs in: `GET /console/config.json`. */
-import { setWebhooksOrigin } from "./Api.ts"
+import { setOrigins } from "./Api.ts"
 
 /** Sign-in with the OpenID provider. */
 export interface OpenIdConfig {
@@ -29,7 +29,8 @@ export const loadConfig = async (): Promise<ConsoleConfig> => {
   if (!response.ok) throw new Error(`The service answered ${response.status} to config.json`)
   const config: ConsoleConfig = await response.json()
   current = config
-  setWebhooksOrigin(config.webhooks ?? "")
+  const { webhooks } = config
+  setOrigins({ service: location.origin, webhooks: webhooks === null || webhooks === "" ? location.origin : webhooks })
   return config
 }
 

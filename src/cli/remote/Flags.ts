@@ -116,7 +116,7 @@ export const flagsFor = (operation: Operation) => ({
   ...common,
   options: {
     ...(operation.takesIdempotencyKey ? { idempotencyKey } : {}),
-    ...(operation.takesBody ? { body: wholeBody } : {}),
+    ...(operation.body !== null ? { body: wholeBody } : {}),
   },
   path: Object.fromEntries(
     operation.pathInputs.map(({ description, name }) => [name, pathArgument(flagName(name), plain(description))]),

@@ -1,9 +1,9 @@
-/** The operations of the service, as its committed OpenAPI documents describe them. */
-import { Predicate, Schema } from "effect"
+/** The operations of the service as command lines write them. */
+import { Option, Predicate, Schema } from "effect"
 import { readFileSync } from "node:fs"
-import { NO_BODY } from "../../../clients/typescript/src/Responses.ts"
 import { packageFile } from "../../infra/PackageFiles.ts"
-import { CANNOT_BE_CHANGED } from "../../kernel/contract/Rewritable.ts"
+import { OperationList } from "../../openapi/operations/OperationList.ts"
+import type { Operation as ListedOperation } from "../../openapi/operations/OperationList.ts"
 
 /** The part of a JSON Schema that decides how a value is written on a command line. */
 interface ValueSchema {
@@ -17,57 +17,6 @@ interface ValueSchema {
   readonly properties?: Readonly<Record<string, ValueSchema>>
   readonly required?: ReadonlyArray<string>
 }
-
-const ValueSchema: Schema.Codec<ValueSchema> = Schema.Struct({
-  $ref: Schema.optionalKey(Schema.String),
-  type: Schema.optionalKey(Schema.String),
-  enum: Schema.optionalKey(Schema.Array(Schema.Unknown)),
-  format: Schema.optionalKey(Schema.String),
-  description: Schema.optionalKey(Schema.String),
-  anyOf: Schema.optionalKey(Schema.Array(Schema.suspend(() => ValueSchema))),
-  items: Schema.optionalKey(Schema.suspend(() => ValueSchema)),
-  properties: Schema.optionalKey(
-    Schema.Record(
-      Schema.String,
-      Schema.suspend(() => ValueSchema),
-    ),
-  ),
-  required: Schema.optionalKey(Schema.Array(Schema.String)),
-})
-
-const Parameter = Schema.Struct({
-  name: Schema.String,
-  in: Schema.String,
-  required: Schema.optionalKey(Schema.Boolean),
-  description: Schema.optionalKey(Schema.String),
-  schema: ValueSchema,
-})
-
-const Document = Schema.fromJsonString(
-  Schema.Struct({
-    paths: Schema.Record(
-      Schema.String,
-      Schema.Record(
-        Schema.String,
-        Schema.Struct({
-          operationId: Schema.String,
-          summary: Schema.String,
-          parameters: Schema.optionalKey(Schema.Array(Parameter)),
-          requestBody: Schema.optionalKey(
-            Schema.Struct({
-              content: Schema.Record(Schema.String, Schema.Struct({ schema: ValueSchema })),
-            }),
-          ),
-          responses: Schema.Record(
-            Schema.String,
-            Schema.Struct({ content: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)) }),
-          ),
-        }),
-      ),
-    ),
-    components: Schema.Struct({ schemas: Schema.Record(Schema.String, ValueSchema) }),
-  }),
-)
 
 /** How a value is written: as text, a number, a switch, one of some words, several texts, or JSON. */
 export type Notation =
@@ -83,19 +32,11 @@ export interface Input {
 }
 
 /** A request that the service knows. */
-export interface Operation {
-  readonly id: string
-  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
-  readonly path: string
-  readonly summary: string
+export interface Operation extends ListedOperation {
   readonly pathInputs: ReadonlyArray<Input>
   readonly queryInputs: ReadonlyArray<Input>
-  /** The properties of the body, without those that cannot be changed; none if the operation takes no JSON object. */
+  /** The properties of the body; none if the operation takes no JSON object. */
   readonly bodyInputs: ReadonlyArray<Input>
-  readonly takesBody: boolean
-  readonly takesIdempotencyKey: boolean
-  /** What a success has: media types, or `NO_BODY`. */
-  readonly promised: ReadonlyArray<string>
 }
 
 type Schemas = Readonly<Record<string, ValueSchema>>
@@ -128,65 +69,43 @@ const notationOf = (schema: ValueSchema, schemas: Schemas): Notation => {
   return { kind: "json" }
 }
 
-const bodyOf = (content: Readonly<Record<string, { readonly schema: ValueSchema }>>, schemas: Schemas) => {
-  const schema = content["application/json"]?.schema
-  if (schema === undefined) return []
+const inputOf = (name: string, schema: ValueSchema, isRequired: boolean, schemas: Schemas): Input => ({
+  name,
+  notation: notationOf(schema, schemas),
+  isRequired,
+  description: descriptionOf(schema, schemas),
+})
+
+const bodyInputsOf = (schema: ValueSchema, schemas: Schemas): ReadonlyArray<Input> => {
   const { properties = {}, required = [] } = resolved(schema, schemas)
-  return Object.entries(properties).flatMap(([name, property]): ReadonlyArray<Input> => {
-    const description = descriptionOf(property, schemas)
-    if (description === CANNOT_BE_CHANGED) return []
-    return [{ name, notation: notationOf(property, schemas), isRequired: required.includes(name), description }]
-  })
+  return Object.entries(properties).map(([name, property]) => inputOf(name, property, required.includes(name), schemas))
 }
 
-const promisedBy = (responses: Readonly<Record<string, { readonly content?: object }>>): ReadonlyArray<string> =>
-  Object.entries(responses)
-    .filter(([status]) => status.startsWith("2"))
-    .flatMap(([, { content = {} }]) => (Object.keys(content).length === 0 ? [NO_BODY] : Object.keys(content)))
-
-/** The methods of operations, by their names in the documents. */
-export const METHODS = { get: "GET", post: "POST", put: "PUT", patch: "PATCH", delete: "DELETE" } as const
-
-export const isMethod = (name: string): name is keyof typeof METHODS => Object.hasOwn(METHODS, name)
-
-const operationsOf = (document: typeof Document.Type): ReadonlyArray<Operation> => {
-  const { schemas } = document.components
-  return Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).flatMap(([method, { operationId, parameters = [], requestBody, responses, summary }]) => {
-      if (!isMethod(method)) return []
-      const inputsIn = (place: string) =>
-        parameters
-          .filter((parameter) => parameter.in === place)
-          .map(({ description, name, required, schema }): Input => ({
-            name,
-            notation: notationOf(schema, schemas),
-            isRequired: required === true,
-            description: description ?? descriptionOf(schema, schemas),
-          }))
-      return [
-        {
-          id: operationId,
-          method: METHODS[method],
-          path,
-          summary,
-          pathInputs: inputsIn("path"),
-          queryInputs: inputsIn("query"),
-          bodyInputs: requestBody === undefined ? [] : bodyOf(requestBody.content, schemas),
-          takesBody: requestBody !== undefined,
-          takesIdempotencyKey: parameters.some(({ name }) => name === "idempotency-key"),
-          promised: promisedBy(responses),
-        },
-      ]
-    }),
+/** Reads `openapi/operations.json`. */
+export const readOperationList = (): OperationList =>
+  Schema.decodeUnknownSync(Schema.fromJsonString(OperationList))(
+    readFileSync(packageFile("openapi/operations.json"), "utf8"),
   )
-}
 
 /** Reads the operations of all APIs, by their id. */
-export const readOperations = (): ReadonlyMap<string, Operation> =>
-  new Map(
-    ["core", "platform", "webhooks"]
-      .map((api) => readFileSync(packageFile(`openapi/${api}.json`), "utf8"))
-      .map((text) => Schema.decodeUnknownSync(Document)(text))
-      .flatMap(operationsOf)
-      .map((operation) => [operation.id, operation]),
+export const readOperations = (): ReadonlyMap<string, Operation> => {
+  const { $defs, operations } = readOperationList()
+  // JSON Schemas whose keywords of other types than these are the generator's fault.
+  const schemas = $defs as unknown as Schemas
+  const inputsOf = (parameters: ListedOperation["pathParameters"]) =>
+    parameters.map(({ isRequired, name, schema }) => inputOf(name, schema as ValueSchema, isRequired, schemas))
+  return new Map(
+    operations.map((operation) => [
+      operation.id,
+      {
+        ...operation,
+        pathInputs: inputsOf(operation.pathParameters),
+        queryInputs: inputsOf(operation.queryParameters),
+        bodyInputs: Option.match(Option.fromNullishOr(operation.body?.schema), {
+          onNone: () => [],
+          onSome: (schema) => bodyInputsOf(schema as ValueSchema, schemas),
+        }),
+      },
+    ]),
   )
+}

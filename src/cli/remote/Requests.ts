@@ -57,7 +57,7 @@ const requestOf = Effect.fnUntraced(function* (operation: Operation, values: Val
     method: operation.method,
     path,
     query: Object.fromEntries(query),
-    body: operation.takesBody ? Option.some(yield* bodyOf(values)) : Option.none(),
+    body: operation.body !== null ? Option.some(yield* bodyOf(values)) : Option.none(),
     idempotencyKey: operation.takesIdempotencyKey
       ? Option.orElseSome(values.options.idempotencyKey ?? Option.none(), () => globalThis.crypto.randomUUID())
       : Option.none(),

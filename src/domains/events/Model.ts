@@ -1,6 +1,7 @@
 /** Filters of the event stream (contract, section 6). */
 import { Effect, Schema, SchemaGetter, SchemaIssue } from "effect"
-import { EventName, eventNames } from "../../kernel/contract/Event.ts"
+import { EventName } from "../../kernel/contract/Event.ts"
+import { eventNames } from "../../kernel/values/EventNames.ts"
 import type { EventRecord } from "../../kernel/contract/Event.ts"
 import { Text } from "../../kernel/values/Text.ts"
 import { TimestampInput } from "../../kernel/values/Timestamp.ts"

@@ -79,13 +79,17 @@ describe("the tools for assistants", () => {
   })
 
   it("each input is a JSON Schema on its own, with each parameter of the path", () => {
-    for (const { id, input, pathNames } of definitions) {
+    for (const { id, input, pathParameters } of definitions) {
       const text = JSON.stringify(input)
       assert.notInclude(text, "#/components/", id)
       for (const [, name = ""] of text.matchAll(/"#\/\$defs\/([^"]+)"/g)) {
         assert.property(input.$defs, name, `${id}: ${name}`)
       }
-      assert.includeMembers([...input.required], [...pathNames], id)
+      assert.includeMembers(
+        [...input.required],
+        pathParameters.map(({ name }) => name),
+        id,
+      )
       assert.notProperty(input.properties, "dryRun", id)
       assert.notProperty(input.properties, "confirmation", id)
       assert.notInclude(text, CANNOT_BE_CHANGED, id)

@@ -6,6 +6,7 @@ import { describeConsole } from "../Console.ts"
 import { assertClean, checkScreens } from "../Screens.ts"
 import { open, settled, signIn, until, World } from "../World.ts"
 import { assertErrorAt, button, choose, closed, select, textbox, WIDE } from "./Dialogs.ts"
+import { failed, responseOf } from "../Problems.ts"
 
 describeConsole("the console: entitlements and groups", (it) => {
   it.effect(
@@ -193,11 +194,9 @@ describeConsole("the console: entitlements and groups", (it) => {
         await page.keyboard.press("Control+k")
         await page.getByRole("combobox").fill("storage")
         await page.getByRole("option", { name: /Storage/ }).waitFor()
-        await page.route("**/api/entitlements/storage-gb", (route) =>
-          route.fulfill({ status: 500, json: { code: "Service.InternalError", title: "Internal error", errors: [] } }),
-        )
+        await page.route("**/api/entitlements/storage-gb", (route) => route.fulfill(responseOf(failed)))
         await page.keyboard.press("Enter")
-        await page.getByText("Service.InternalError").waitFor()
+        await page.getByText(failed.code).waitFor()
         await page.unroute("**/api/entitlements/storage-gb")
         await button(page, "Try again").click()
         await page.getByText("Latest value").waitFor()

@@ -6,6 +6,7 @@ import { describeConsole } from "../Console.ts"
 import { assertClean, checkScreens } from "../Screens.ts"
 import { open, SALESFORCE, signIn, World } from "../World.ts"
 import { errorOf, select, WIDE } from "./Dialogs.ts"
+import { failed, responseOf } from "../Problems.ts"
 
 const INSTANCE = "acme-media-production"
 
@@ -66,16 +67,15 @@ describeConsole("the console: metadata fields", (it) => {
           await page.getByText(title).waitFor()
           assert.deepStrictEqual(await violationsIn(page), [], path)
         }
-        const problem = { code: "Service.InternalError", title: "Internal error", detail: "It failed.", errors: [] }
         for (const path of ["/metadata-fields", "/connectors", `/connectors/${SALESFORCE}`]) {
           const fails = (url: URL) => url.pathname.startsWith(`/api/${path.split("/")[1]}`)
-          await page.route(fails, (route) => route.fulfill({ status: 500, json: problem }))
+          await page.route(fails, (route) => route.fulfill(responseOf(failed)))
           await open(page, core, path)
-          await page.getByText(problem.code).waitFor()
+          await page.getByText(failed.code).waitFor()
           assert.deepStrictEqual(await violationsIn(page), [], path)
           await page.unroute(fails)
           await page.getByRole("button", { name: "Try again" }).click()
-          await page.getByText(problem.code).waitFor({ state: "detached" })
+          await page.getByText(failed.code).waitFor({ state: "detached" })
         }
       })
     }),

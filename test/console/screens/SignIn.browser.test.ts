@@ -7,6 +7,7 @@ import { describeConsole } from "../Console.ts"
 import { loginOf, STRANGER } from "../OpenIdProvider.ts"
 import { MANY, open, signIn, World } from "../World.ts"
 import { assertClean, traces } from "../Screens.ts"
+import { responseOf } from "../Problems.ts"
 
 /** Signs in at the provider's own pages. */
 const throughProvider = async (page: Page, login: string) => {
@@ -163,10 +164,7 @@ describeConsole(
           await page.getByRole("textbox", { name: "Name", exact: true }).fill("Typed before")
           await page.route("**/api/customers", (route) =>
             route.request().method() === "POST"
-              ? route.fulfill({
-                  status: 401,
-                  json: { code: "Auth.InvalidCredential", title: "Refused", detail: "It ended." },
-                })
+              ? route.fulfill(responseOf({ code: "Auth.InvalidCredential", status: 401, title: "Refused" }))
               : route.fallback(),
           )
           await page.getByRole("dialog").getByRole("button", { name: "Create" }).click()

@@ -5,6 +5,7 @@ import type { Locator, Page } from "playwright-core"
 import { violationsIn } from "../Accessibility.ts"
 import { describeConsole } from "../Console.ts"
 import { open, settled, signIn, World } from "../World.ts"
+import { failed, responseOf } from "../Problems.ts"
 
 const MAX_TABS = 100
 
@@ -43,17 +44,10 @@ describeConsole("the console: states of screens, the keyboard, live changes", (i
       const { page } = yield* browser.newTab()
       yield* Effect.promise(async () => {
         await signIn(page, core, furnished.token)
-        const problem = {
-          code: "Service.InternalError",
-          title: "Internal error",
-          detail: "The service failed to process the request.",
-          errorId: "0198c2b0-5f3e-7c1d-a3b4-9d2f6c1e8a70",
-          errors: [],
-        }
-        await page.route("**/api/customers?*", (route) => route.fulfill({ status: 500, json: problem }))
+        await page.route("**/api/customers?*", (route) => route.fulfill(responseOf(failed)))
         await page.goto(`${core}/console/customers`)
-        await page.getByText(problem.errorId).waitFor()
-        await page.getByText(problem.code).waitFor()
+        await page.getByText(failed.errorId).waitFor()
+        await page.getByText(failed.code).waitFor()
         assert.deepStrictEqual(await violationsIn(page), [])
         await page.unroute("**/api/customers?*")
         await page.getByRole("button", { name: "Try again" }).click()

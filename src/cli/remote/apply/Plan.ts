@@ -2,7 +2,7 @@
 import type { Section } from "../../../api/CatalogFile.ts"
 import type { Request } from "../connection/Service.ts"
 
-/** A record of the API or of the file, as JSON. */
+/** Properties of a record that are compared or sent, whatever the record is. */
 export type Properties = Readonly<Record<string, unknown>>
 
 /** The path of a value in the file. */
@@ -80,15 +80,14 @@ export const joined = (plans: ReadonlyArray<Plan>): Plan => ({
   unlisted: plans.flatMap(({ unlisted }) => unlisted),
 })
 
-const actorOf = (value: unknown): { readonly id?: unknown; readonly name?: unknown } =>
-  typeof value === "object" && value !== null ? value : {}
-
-/** The last change of a record, if the API tells it. */
+/** The last change of a record, if the API returns it. */
 export const lastChangeOf = (
-  { updatedAt, updatedBy }: Properties,
+  {
+    updatedAt,
+    updatedBy,
+  }: { readonly updatedAt?: string; readonly updatedBy?: { readonly id: string; readonly name: string } },
   { identityId }: PlanOptions,
-): LastChange | undefined => {
-  if (typeof updatedAt !== "string") return undefined
-  const { id, name } = actorOf(updatedBy)
-  return { by: String(name), at: updatedAt, isOutside: id !== identityId }
-}
+): LastChange | undefined =>
+  updatedAt === undefined || updatedBy === undefined
+    ? undefined
+    : { by: updatedBy.name, at: updatedAt, isOutside: updatedBy.id !== identityId }

@@ -1,11 +1,17 @@
 /** Reads the records of the service that a catalogue is about. */
 import { Effect, Option, Schema, Stream } from "effect"
 import type { Section } from "../../../api/CatalogFile.ts"
+import { SettingsRecord, SettingsSchema } from "../../../domains/connectors/Model.ts"
+import { Grant } from "../../../domains/licenses/Model.ts"
+import { CommandFailed } from "../../Failure.ts"
 import { EXIT_CODES } from "../connection/ExitCodes.ts"
 import { RequestFailed, Service } from "../connection/Service.ts"
 import { pagesOf } from "../Lists.ts"
-import type { Stored } from "./Catalog.ts"
-import type { Properties } from "./Plan.ts"
+import { entitlementGroups, entitlements, featureFlags, metadataFields, webhooks } from "./kinds/RecordKinds.ts"
+import { CONNECTORS } from "./kinds/Connectors.ts"
+import { LICENSES } from "./kinds/Licenses.ts"
+import { LicenseTerms, storedSchemas } from "./Stored.ts"
+import type { Stored, StoredOf } from "./Stored.ts"
 
 const CONCURRENCY = 4
 
@@ -17,38 +23,51 @@ const getting = (path: string) => ({
   idempotencyKey: Option.none(),
 })
 
-const listOf = (path: string) =>
-  Effect.map(Stream.runCollect(pagesOf(getting(path))), (pages): ReadonlyArray<Properties> =>
-    Array.from(pages).flatMap(({ items }) => items),
+const decoded =
+  <A>(schema: Schema.Codec<A, unknown>, path: string) =>
+  (body: unknown) =>
+    Schema.decodeUnknownEffect(schema)(body).pipe(
+      Effect.mapError(
+        (error) => new CommandFailed({ message: `The response of ${path} is not as expected. ${error.message}` }),
+      ),
+    )
+
+const listOf = <A>(schema: Schema.Codec<A, unknown>, path: string) =>
+  Stream.runCollect(pagesOf(getting(path))).pipe(
+    Effect.flatMap((pages) => decoded(Schema.Array(schema), path)(Array.from(pages).flatMap(({ items }) => items))),
   )
 
 /** A list that the service sorts newest first. */
-const oldestFirst = (path: string) => Effect.map(listOf(path), (records) => records.toReversed())
+const oldestFirst = <A>(schema: Schema.Codec<A, unknown>, path: string) =>
+  Effect.map(listOf(schema, path), (records) => records.toReversed())
 
 const licenses = Effect.gen(function* () {
-  const versions = yield* oldestFirst("/api/licenses")
-  const withGrants = (version: Properties) =>
-    Effect.map(listOf(`/api/licenses/${encodeURIComponent(String(version["slug"]))}/entitlements`), (grants) => ({
-      ...version,
-      grants,
-    }))
-  return yield* Effect.forEach(versions, withGrants, { concurrency: CONCURRENCY })
+  const versions = yield* oldestFirst(LicenseTerms, LICENSES)
+  return yield* Effect.forEach(
+    versions,
+    (version) =>
+      Effect.map(listOf(Grant, `${LICENSES}/${encodeURIComponent(version.slug)}/entitlements`), (grants) => ({
+        ...version,
+        grants,
+      })),
+    { concurrency: CONCURRENCY },
+  )
 })
 
-const SchemaOf = Schema.Struct({ schema: Schema.Record(Schema.String, Schema.Unknown) })
-const SettingsOf = Schema.Struct({
-  settings: Schema.Record(Schema.String, Schema.Unknown),
-  updatedAt: Schema.String,
-  updatedBy: Schema.Unknown,
-})
+const Settings = Schema.Struct({ ...SettingsRecord.fields, updatedAt: Schema.String })
 
 const connectors = Effect.gen(function* () {
   const { send } = yield* Service
-  const withSettings = Effect.fnUntraced(function* (connector: Properties) {
-    const path = `/api/connectors/${encodeURIComponent(String(connector["connectorName"]))}/settings`
-    const { schema } = yield* send(getting(`${path}/schema`)).pipe(Effect.flatMap(Schema.decodeUnknownEffect(SchemaOf)))
+  const withSettings = Effect.fnUntraced(function* (connector: StoredOf<"connectors">) {
+    const path = `${CONNECTORS}/${encodeURIComponent(connector.connectorName)}/settings`
+    const { schema } = yield* Effect.flatMap(send(getting(`${path}/schema`)), decoded(SettingsSchema, path))
     const settings = yield* send(getting(path)).pipe(
-      Effect.flatMap(Schema.decodeUnknownEffect(SettingsOf)),
+      Effect.flatMap(decoded(Settings, path)),
+      Effect.map((stored) => ({
+        settings: stored.settings,
+        updatedAt: stored.updatedAt,
+        updatedBy: stored.updatedBy,
+      })),
       Effect.catch((error) =>
         error instanceof RequestFailed && error.exitCode === EXIT_CODES.notFound
           ? Effect.succeed({})
@@ -57,28 +76,29 @@ const connectors = Effect.gen(function* () {
     )
     return { ...connector, ...settings, schema }
   })
-  return yield* Effect.forEach(yield* listOf("/api/connectors"), withSettings, { concurrency: CONCURRENCY })
+  return yield* Effect.forEach(yield* listOf(storedSchemas.connectors, CONNECTORS), withSettings, {
+    concurrency: CONCURRENCY,
+  })
 })
 
 const readers = {
-  metadataFields: listOf("/api/metadata-fields"),
-  entitlements: listOf("/api/entitlements"),
-  entitlementGroups: oldestFirst("/api/entitlement-groups"),
+  metadataFields: listOf(storedSchemas.metadataFields, metadataFields.path),
+  entitlements: listOf(storedSchemas.entitlements, entitlements.path),
+  entitlementGroups: oldestFirst(storedSchemas.entitlementGroups, entitlementGroups.path),
   licenseFamilies: licenses,
-  featureFlags: oldestFirst("/api/feature-flags"),
-  webhooks: oldestFirst("/api/webhooks"),
+  featureFlags: oldestFirst(storedSchemas.featureFlags, featureFlags.path),
+  webhooks: oldestFirst(storedSchemas.webhooks, webhooks.path),
   connectors,
-} as const satisfies Readonly<Record<Section, unknown>>
+} as const satisfies { readonly [S in Section]: Effect.Effect<ReadonlyArray<StoredOf<S>>, unknown, Service> }
 
 /** Reads the records of these sections, and nothing that needs another scope. */
 export const readStored = Effect.fn("Catalog.read")(function* (sections: ReadonlyArray<Section>) {
-  const read = yield* Effect.forEach(
-    sections,
-    Effect.fnUntraced(function* (section) {
-      const records: ReadonlyArray<Properties> = yield* readers[section]
-      return [section, records] as const
-    }),
-  )
+  const read = yield* Effect.forEach(sections, (section) => {
+    const records: Effect.Effect<ReadonlyArray<StoredOf<Section>>, CommandFailed | RequestFailed, Service> = readers[
+      section
+    ]
+    return Effect.map(records, (found) => [section, found] as const)
+  })
   const stored: Stored = Object.fromEntries(read)
   return stored
 })

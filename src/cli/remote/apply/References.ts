@@ -1,7 +1,8 @@
 /** Checks what the sections of a file say of each other: nothing twice, and no name that nothing has. Pure. */
 import type { CatalogFile } from "../../../api/CatalogFile.ts"
 import { emptyPlan } from "./Plan.ts"
-import type { Place, Plan, PlanOptions, Properties, Refusal, Subject } from "./Plan.ts"
+import type { Place, Plan, PlanOptions, Refusal, Subject } from "./Plan.ts"
+import type { Stored } from "./Stored.ts"
 
 interface Named {
   readonly subject: Subject
@@ -104,7 +105,7 @@ const repeated = <A>(items: ReadonlyArray<A>, keyOf: (item: A) => string): Reado
 /** Refuses what is listed twice, and entitlements that neither the file nor the service has. */
 export const checkReferences = (
   file: CatalogFile,
-  entitlements: ReadonlyArray<Properties> | undefined,
+  entitlements: Stored["entitlements"],
   { prune }: PlanOptions,
 ): Plan => {
   const references = referencesOf(file)

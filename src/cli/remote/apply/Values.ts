@@ -21,28 +21,24 @@ export const isSame = (left: unknown, right: unknown): boolean =>
 
 export const isProperties = (value: unknown): value is Properties => Predicate.isObject(value) && !isAmount(value)
 
-/** A property that is a text. */
-export const textOf = (record: Properties | undefined, name: string, fallback = ""): string => {
-  const value = record?.[name]
-  return Predicate.isString(value) ? value : fallback
-}
-
 /** The properties of these names. */
-export const pick = (record: Properties, names: ReadonlyArray<string>): Properties =>
-  Object.fromEntries(names.map((name) => [name, record[name] ?? null]))
+export const pick = (record: object, names: ReadonlyArray<string>): Properties =>
+  Object.fromEntries(names.map((name) => [name, Reflect.get(record, name) ?? null]))
 
 /** The properties with defaults where there is none or `null`. */
-export const withDefaults = (record: Properties, defaults: Properties): Properties =>
-  Object.fromEntries(Object.entries(defaults).map(([name, value]) => [name, record[name] ?? value]))
+export const withDefaults = (record: object, defaults: object): Properties =>
+  Object.fromEntries(Object.entries(defaults).map(([name, value]) => [name, Reflect.get(record, name) ?? value]))
 
 /** The properties that differ. */
-export const changesBetween = (before: Properties, after: Properties): ReadonlyArray<Change> =>
+export const changesBetween = (before: object, after: object): ReadonlyArray<Change> =>
   Object.entries(after).flatMap(([property, value]) =>
-    isSame(before[property], value) ? [] : [{ property, before: before[property], after: value }],
+    isSame(Reflect.get(before, property), value)
+      ? []
+      : [{ property, before: Reflect.get(before, property), after: value }],
   )
 
 /** The properties of a new record that say more than its defaults. */
-export const additions = (after: Properties, defaults: Properties = {}): ReadonlyArray<Change> =>
+export const additions = (after: object, defaults: object = {}): ReadonlyArray<Change> =>
   changesBetween(defaults, after).map(({ after: value, property }) => ({ property, before: undefined, after: value }))
 
 /** The properties that differ, with their new values. */

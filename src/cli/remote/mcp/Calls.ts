@@ -35,7 +35,7 @@ const isScalar = (value: unknown): value is string | number | boolean =>
 
 /** What is wrong with the arguments of a tool. The service says what is wrong with the body. */
 const errorsIn = (definition: Definition, given: Readonly<Record<string, unknown>>) => {
-  const { input, pathNames, queryNames } = definition
+  const { input, pathParameters, queryParameters } = definition
   const errors: Array<{ location: string; message: string }> = []
   for (const name of Object.keys(given)) {
     if (!Object.hasOwn(input.properties, name)) errors.push({ location: name, message: "unknown argument" })
@@ -43,13 +43,13 @@ const errorsIn = (definition: Definition, given: Readonly<Record<string, unknown
   for (const name of input.required) {
     if (given[name] === undefined) errors.push({ location: name, message: "required" })
   }
-  for (const name of pathNames) {
+  for (const { name } of pathParameters) {
     const value = given[name]
     if (value !== undefined && !(isScalar(value) && !NOT_NAMES.includes(String(value)))) {
       errors.push({ location: name, message: "expected a name, not a path" })
     }
   }
-  for (const name of queryNames) {
+  for (const { name } of queryParameters) {
     const value = given[name]
     if (value !== undefined && !isScalar(value) && !(Array.isArray(value) && value.every(isScalar))) {
       errors.push({ location: name, message: "expected a text, or a list of texts" })
@@ -72,8 +72,8 @@ const requestOf = (
   options: { readonly dryRun?: true; readonly idempotencyKey?: string },
 ): Request => {
   const path = definition.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(textOf(given[name])))
-  const query = definition.queryNames.flatMap(
-    (name): ReadonlyArray<readonly [string, string | ReadonlyArray<string>]> => {
+  const query = definition.queryParameters.flatMap(
+    ({ name }): ReadonlyArray<readonly [string, string | ReadonlyArray<string>]> => {
       const value = given[name]
       return value === undefined ? [] : [[name, Array.isArray(value) ? value.map(textOf) : textOf(value)]]
     },
@@ -83,7 +83,7 @@ const requestOf = (
     method: definition.method,
     path,
     query: { ...Object.fromEntries(query), ...(options.dryRun === undefined ? {} : { dryRun: "true" }) },
-    body: definition.takesBody && isJson(body) ? Option.some(body) : Option.none(),
+    body: definition.body !== null && isJson(body) ? Option.some(body) : Option.none(),
     idempotencyKey: definition.takesIdempotencyKey ? Option.fromNullishOr(options.idempotencyKey) : Option.none(),
   }
 }

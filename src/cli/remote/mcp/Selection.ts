@@ -45,5 +45,6 @@ export const toolsFor = (
     (definition) =>
       WITHOUT_TOOL[definition.id] === undefined &&
       (write || isRead(definition)) &&
-      missingScopes(scopes, definition.scopes).length === 0,
+      (definition.scopes.length === 0 ||
+        definition.scopes.some((scope) => missingScopes(scopes, [scope]).length === 0)),
   )

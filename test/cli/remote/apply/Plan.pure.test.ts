@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { CatalogFile } from "../../../../src/api/CatalogFile.ts"
 import { fileOf, planOf } from "../../../../src/cli/remote/apply/Catalog.ts"
-import type { Stored } from "../../../../src/cli/remote/apply/Catalog.ts"
+import type { Stored } from "../../../../src/cli/remote/apply/Stored.ts"
 import type { Plan, PlanOptions } from "../../../../src/cli/remote/apply/Plan.ts"
 import { after, nothing } from "./model.ts"
 

@@ -1,6 +1,6 @@
 /** A model of the service, as far as catalogues need it: it takes the requests of a plan, and refuses what the service refuses. */
 import type { Properties, Step } from "../../../../src/cli/remote/apply/Plan.ts"
-import type { Stored } from "../../../../src/cli/remote/apply/Catalog.ts"
+import type { Stored } from "../../../../src/cli/remote/apply/Stored.ts"
 
 type Rec = Record<string, unknown>
 
@@ -140,5 +140,5 @@ export const nothing: Stored = {
 export const after = (stored: Stored, steps: ReadonlyArray<Step>): Stored => {
   const state = structuredClone(stored) as unknown as State
   for (const step of steps) perform(state, step)
-  return state
+  return state as unknown as Stored
 }

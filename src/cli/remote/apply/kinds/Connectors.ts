@@ -1,25 +1,18 @@
 /** Plans connectors: their settings without secrets, then whether they are active. Pure. */
 import { MASK, redact, settingsAt } from "../../../../domains/connectors/settings/Redaction.ts"
-import type { JsonObject } from "../../../../domains/connectors/Model.ts"
 import { emptyPlan, joined } from "../Plan.ts"
 import type { Place, Plan, PlanOptions, Properties, Step, Subject } from "../Plan.ts"
+import type { EntriesOf, StoredConnector } from "../Stored.ts"
 import { isProperties, isSame } from "../Values.ts"
 
 const SECTION = "connectors"
 
-/** A connector of the service: its state, and the settings with their schema if there are any. */
-export interface StoredConnector {
-  readonly connectorName: string
-  readonly available: boolean
-  readonly activated: boolean
-  readonly settings?: Properties | undefined
-  readonly updatedAt?: unknown
-  readonly updatedBy?: unknown
-  /** The JSON Schema of the settings, which tells the secrets. */
-  readonly schema?: JsonObject | undefined
-}
+/** The path of all connectors. */
+export const CONNECTORS = "/api/connectors"
 
-const pathOf = (name: string): string => `/api/connectors/${encodeURIComponent(name)}`
+type Entries = EntriesOf<"connectors">
+
+const pathOf = (name: string): string => `${CONNECTORS}/${encodeURIComponent(name)}`
 
 const VARIABLE = /^\$\{([A-Za-z_]\w*)\}$/
 
@@ -124,13 +117,13 @@ const activation = (subject: Subject, place: Place, activated: boolean, isRemova
 })
 
 export const planConnectors = (
-  entries: ReadonlyArray<Properties>,
+  entries: Entries,
   connectors: ReadonlyArray<StoredConnector>,
   options: PlanOptions,
 ): Plan => {
   const subjectOf = (name: string): Subject => ({ section: SECTION, noun: "connector", name })
   const plans = entries.map((entry, index): Plan => {
-    const name = String(entry["connectorName"])
+    const name = entry.connectorName
     const [subject, place] = [subjectOf(name), [SECTION, index]]
     const stored = connectors.find(({ connectorName }) => connectorName === name)
     if (stored === undefined || !stored.available) {
@@ -138,10 +131,9 @@ export const planConnectors = (
         "The installation has no connector of this name. Correct the name, or ask the operator to register it."
       return { ...emptyPlan, refusals: [{ ...subject, place: [...place, "connectorName"], message }] }
     }
-    const settings = entry["settings"]
-    const activated = entry["activated"] !== false
+    const { activated = true, settings } = entry
     return joined([
-      isProperties(settings) ? planSettings(subject, [...place, "settings"], settings, stored, options) : emptyPlan,
+      settings !== undefined ? planSettings(subject, [...place, "settings"], settings, stored, options) : emptyPlan,
       {
         ...emptyPlan,
         steps: stored.activated === activated ? [] : [activation(subject, place, activated, false)],
@@ -150,7 +142,7 @@ export const planConnectors = (
   })
   const others = connectors
     .filter(
-      ({ activated, connectorName }) => activated && !entries.some((entry) => entry["connectorName"] === connectorName),
+      ({ activated, connectorName }) => activated && !entries.some((entry) => entry.connectorName === connectorName),
     )
     .map(({ connectorName }) => subjectOf(connectorName))
   return joined([
@@ -162,11 +154,11 @@ export const planConnectors = (
 }
 
 /** A connector as the file has it; none if it is neither active nor has settings. */
-export const connectorEntriesOf = (connectors: ReadonlyArray<StoredConnector>): ReadonlyArray<Properties> =>
+export const connectorEntriesOf = (connectors: ReadonlyArray<StoredConnector>): Entries =>
   connectors
     .filter(({ activated, available, settings }) => available && (activated || settings !== undefined))
     .map(({ activated, connectorName, settings }) => ({
       connectorName,
       ...(activated ? {} : { activated }),
-      ...(settings === undefined ? {} : { settings: withoutMasks(settings) ?? {} }),
+      ...(settings === undefined ? {} : { settings: { ...(withoutMasks(settings) as Properties | undefined) } }),
     }))

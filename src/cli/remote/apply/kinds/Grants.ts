@@ -1,18 +1,28 @@
 /** Plans what a draft version grants. Pure. */
+import type { GrantValue } from "../../../../domains/licenses/Model.ts"
 import type { Change, Place, Properties, Step, Subject } from "../Plan.ts"
 import { bodyOf, changesBetween } from "../Values.ts"
 
+/** What a version of the file or of the service grants. */
+export interface Granting {
+  readonly grants?: ReadonlyArray<{
+    readonly entitlementSlug: string
+    readonly value: GrantValue
+    readonly overagePercent?: number
+  }>
+}
+
 /** Grants by the slug of their entitlement, in their order. */
-export const grantsOf = (version: Properties | undefined): ReadonlyMap<string, Properties> =>
+export const grantsOf = (version: Granting | undefined) =>
   new Map(
-    ((version?.["grants"] ?? []) as ReadonlyArray<Properties>).map(({ entitlementSlug, overagePercent, value }) => [
-      String(entitlementSlug),
-      { value, overagePercent: overagePercent ?? 0 },
+    (version?.grants ?? []).map(({ entitlementSlug, overagePercent = 0, value }) => [
+      entitlementSlug,
+      { value, overagePercent },
     ]),
   )
 
 /** How the grants of two versions differ, each under `grants.<entitlement>`. */
-export const grantChanges = (before: Properties | undefined, after: Properties): ReadonlyArray<Change> => {
+export const grantChanges = (before: Granting | undefined, after: Granting): ReadonlyArray<Change> => {
   const [old, wanted] = [grantsOf(before), grantsOf(after)]
   return [...new Set([...wanted.keys(), ...old.keys()])].flatMap((slug) => {
     const [left, right] = [old.get(slug), wanted.get(slug)]
@@ -26,8 +36,8 @@ export const grantSteps = (
   subject: Subject,
   path: string,
   place: Place,
-  before: Properties | undefined,
-  after: Properties,
+  before: Granting | undefined,
+  after: Granting,
 ): ReadonlyArray<Step> => {
   const order = [...grantsOf(after).keys()]
   return grantChanges(before, after).map((change): Step => {

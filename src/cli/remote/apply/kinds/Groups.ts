@@ -1,19 +1,22 @@
 /** Plans entitlement groups: the records, then which entitlements they have. Pure. */
 import { lastChangeOf } from "../Plan.ts"
-import type { Plan, PlanOptions, Properties, Step } from "../Plan.ts"
+import type { Plan, PlanOptions, Step } from "../Plan.ts"
+import type { EntryOf, StoredOf } from "../Stored.ts"
 import { entitlementGroups } from "./RecordKinds.ts"
 import { entryOf, planRecords } from "./Records.ts"
 
-const membersOf = (record: Properties | undefined): ReadonlyArray<string> =>
-  (record?.["entitlementSlugs"] ?? []) as ReadonlyArray<string>
+type Entry = EntryOf<"entitlementGroups">
+type Group = StoredOf<"entitlementGroups">
+
+const membersOf = (record: Entry | Group | undefined): ReadonlyArray<string> => record?.entitlementSlugs ?? []
 
 const membershipSteps = (
-  entry: Properties,
+  entry: Entry,
   index: number,
-  stored: Properties | undefined,
+  stored: Group | undefined,
   options: PlanOptions,
 ): ReadonlyArray<Step> => {
-  const slug = String(entry["slug"])
+  const { slug } = entry
   const [before, after] = [membersOf(stored), membersOf(entry)]
   const path = `${entitlementGroups.path}/${encodeURIComponent(slug)}/entitlements`
   const step = {
@@ -55,8 +58,8 @@ const membershipSteps = (
 }
 
 export const planGroups = (
-  entries: ReadonlyArray<Properties>,
-  records: ReadonlyArray<Properties>,
+  entries: ReadonlyArray<Entry>,
+  records: ReadonlyArray<Group>,
   options: PlanOptions,
 ): Plan => {
   const plan = planRecords(entitlementGroups, entries, records, options)
@@ -64,7 +67,7 @@ export const planGroups = (
     membershipSteps(
       entry,
       index,
-      records.find(({ slug }) => slug === entry["slug"]),
+      records.find(({ slug }) => slug === entry.slug),
       options,
     ),
   )
@@ -72,7 +75,7 @@ export const planGroups = (
 }
 
 /** A group as the file has it. */
-export const groupEntryOf = (record: Properties): Properties => {
+export const groupEntryOf = (record: Group): Entry => {
   const members = membersOf(record)
   return { ...entryOf(entitlementGroups, record), ...(members.length === 0 ? {} : { entitlementSlugs: members }) }
 }

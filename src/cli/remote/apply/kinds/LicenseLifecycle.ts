@@ -1,24 +1,23 @@
 /** Plans the states of license versions: published, default, archived. Pure. */
-import type { Place, Properties, Step, Subject } from "../Plan.ts"
-import { textOf } from "../Values.ts"
+import type { LifecycleState } from "../../../../domains/licenses/Model.ts"
+import type { Place, Step, Subject } from "../Plan.ts"
+import type { StoredVersion } from "../Stored.ts"
 
 /** A version of the file, and what the service has of it. */
 export interface Release {
   readonly subject: Subject
   readonly path: string
   readonly place: Place
-  readonly stored: Properties | undefined
+  readonly stored: StoredVersion | undefined
   /** Whether an earlier step creates or changes the version. */
   readonly isTouched: boolean
-  readonly state: string
+  readonly state: LifecycleState
   readonly isDefault: boolean
 }
 
 /** The slug of the default version of a family. */
-export const currentDefaultOf = (versions: ReadonlyArray<Properties>): string | undefined => {
-  const found = versions.find(({ isDefault }) => isDefault === true)
-  return found === undefined ? undefined : String(found["slug"])
-}
+export const currentDefaultOf = (versions: ReadonlyArray<StoredVersion>): string | undefined =>
+  versions.find(({ isDefault }) => isDefault)?.slug
 
 const transition = (
   { path, place, subject }: Pick<Release, "path" | "place" | "subject">,
@@ -65,7 +64,7 @@ export const releaseSteps = (
   releases: ReadonlyArray<Release>,
   currentDefault: string | undefined,
 ): ReadonlyArray<Step> => {
-  const stateOf = ({ stored }: Release) => textOf(stored, "lifecycleState", "DRAFT")
+  const stateOf = ({ stored }: Release): LifecycleState => stored?.lifecycleState ?? "DRAFT"
   const published = releases.flatMap((release) => {
     const state = stateOf(release)
     if (release.state === "DRAFT") return []
@@ -78,7 +77,7 @@ export const releaseSteps = (
   const previous = releases.find(({ subject }) => subject.name === currentDefault)
   const changesOf = (release: Release, isDefault: boolean) => {
     const isFirst = isReady(release) && stateOf(release) === "PUBLISHED"
-    const updatedAt = isFirst ? { updatedAt: release.stored?.["updatedAt"] } : {}
+    const updatedAt = isFirst ? { updatedAt: release.stored?.updatedAt } : {}
     return [setDefault(release, isDefault, { hasDryRun: isFirst, ...updatedAt })]
   }
   const defaulted =
@@ -108,11 +107,11 @@ export const releaseSteps = (
 export const removalSteps = (
   subject: Subject,
   path: string,
-  stored: Properties,
+  stored: StoredVersion,
   hasNewDefault: boolean,
 ): ReadonlyArray<Step> => {
   const at = { path, place: ["licenseFamilies"], subject }
-  if (stored["lifecycleState"] === "DRAFT") {
+  if (stored.lifecycleState === "DRAFT") {
     const deletion: Step = {
       ...subject,
       action: "delete",
@@ -126,7 +125,7 @@ export const removalSteps = (
     }
     return [deletion]
   }
-  const isDefault = stored["isDefault"] === true
+  const { isDefault } = stored
   return [
     ...(isDefault && !hasNewDefault ? [setDefault(at, false, { hasDryRun: true, isRemoval: true })] : []),
     transition(at, "archive", "PUBLISHED", { hasDryRun: !isDefault, isRemoval: true }),

@@ -8,26 +8,36 @@ import { currentDefaultOf, releaseSteps, removalSteps } from "./LicenseLifecycle
 import { grantChanges, grantsOf, grantSteps } from "./Grants.ts"
 import { emptyPlan, joined, lastChangeOf } from "../Plan.ts"
 import type { Change, Place, Plan, PlanOptions, Properties, Refusal, Step, Subject } from "../Plan.ts"
-import { additions, bodyOf, changesBetween, pick, textOf, withDefaults } from "../Values.ts"
+import { additions, bodyOf, changesBetween, pick, withDefaults } from "../Values.ts"
+import type { EntriesOf, EntryOf, StoredVersion } from "../Stored.ts"
+import type { LifecycleState } from "../../../../domains/licenses/Model.ts"
 import type { Release } from "./LicenseLifecycle.ts"
 
 const SECTION = "licenseFamilies"
-const required = ["slug", "name", "type"]
-const defaults: Properties = { description: null, versionName: null, graceDays: 0 }
+/** The path of all versions. */
+export const LICENSES = "/api/licenses"
+
+type Families = EntriesOf<"licenseFamilies">
+/** A version of the file. */
+type Version = EntryOf<"licenseFamilies">["versions"][number]
+type Versions = ReadonlyMap<string, StoredVersion>
+
+const required = ["slug", "name", "type"] as const satisfies ReadonlyArray<keyof Version>
+const defaults = { description: null, versionName: null, graceDays: 0 } as const satisfies Partial<Version>
 
 /** The properties of a version that its customers rely on, without its grants. */
-const termsOf = (version: Properties): Properties => ({
+const termsOf = (version: Version | StoredVersion): Properties => ({
   ...pick(version, required),
   ...withDefaults(version, defaults),
 })
 
-const stateOf = (version: Properties): string => textOf(version, "lifecycleState", "PUBLISHED")
+const stateOf = ({ lifecycleState = "PUBLISHED" }: Version | StoredVersion): LifecycleState => lifecycleState
 
-const pathOf = (slug: string): string => `/api/licenses/${encodeURIComponent(slug)}`
+const pathOf = (slug: string): string => `${LICENSES}/${encodeURIComponent(slug)}`
 
 interface Entry {
   readonly family: string
-  readonly version: Properties
+  readonly version: Version
   readonly place: Place
   /** What must exist before the version can be created: the version before it. */
   readonly after: ReadonlyArray<string>
@@ -35,7 +45,7 @@ interface Entry {
   readonly isFirst: boolean
 }
 
-const subjectOf = (slug: string, stored: Properties | undefined, options: PlanOptions): Subject => ({
+const subjectOf = (slug: string, stored: StoredVersion | undefined, options: PlanOptions): Subject => ({
   section: SECTION,
   noun: "license version",
   name: slug,
@@ -49,7 +59,7 @@ const creation = (subject: Subject, { after, family, isFirst, place, version }: 
     ...subject,
     action: "create",
     method: "POST",
-    path: "/api/licenses",
+    path: LICENSES,
     body: { ...terms, ...familySlug, lifecycleState: "DRAFT" },
     changes: [
       ...additions({ ...terms, ...familySlug }, defaults),
@@ -64,8 +74,8 @@ const creation = (subject: Subject, { after, family, isFirst, place, version }: 
 }
 
 /** The steps that make a draft what the file says. */
-const draftSteps = (entry: Entry, stored: Properties | undefined, options: PlanOptions): ReadonlyArray<Step> => {
-  const slug = String(entry.version["slug"])
+const draftSteps = (entry: Entry, stored: StoredVersion | undefined, options: PlanOptions): ReadonlyArray<Step> => {
+  const { slug } = entry.version
   const subject = subjectOf(slug, stored, options)
   const grants = grantSteps(subject, pathOf(slug), entry.place, stored, entry.version)
   if (stored === undefined) return [creation(subject, entry), ...grants]
@@ -76,7 +86,7 @@ const draftSteps = (entry: Entry, stored: Properties | undefined, options: PlanO
     action: "update",
     method: "PUT",
     path: pathOf(slug),
-    body: { ...bodyOf(changes), updatedAt: stored["updatedAt"] },
+    body: { ...bodyOf(changes), updatedAt: stored.updatedAt },
     changes,
     place: entry.place,
     requires: [],
@@ -102,13 +112,8 @@ const refuseChanges = (entry: Entry, subject: Subject, state: string, changes: R
   )
 
 /** The terms of a published version with changes, as the draft that the file names. */
-const planDraftOfChanges = (
-  entry: Entry,
-  changesAsDraft: string,
-  versions: ReadonlyMap<string, Properties>,
-  options: PlanOptions,
-): Plan => {
-  const version = { ...entry.version, slug: changesAsDraft, lifecycleState: "DRAFT" }
+const planDraftOfChanges = (entry: Entry, changesAsDraft: string, versions: Versions, options: PlanOptions): Plan => {
+  const version: Version = { ...entry.version, slug: changesAsDraft, lifecycleState: "DRAFT" }
   const stored = versions.get(changesAsDraft)
   const draft: Entry = { ...entry, version, after: [], isFirst: false }
   const changes = stored === undefined ? [] : differences(stored, version)
@@ -118,27 +123,22 @@ const planDraftOfChanges = (
   return refuseChanges(draft, subjectOf(changesAsDraft, stored, options), stateOf(stored), changes)
 }
 
-const differences = (stored: Properties, version: Properties): ReadonlyArray<Change> => [
+const differences = (stored: StoredVersion, version: Version): ReadonlyArray<Change> => [
   ...changesBetween(termsOf(stored), termsOf(version)),
   ...grantChanges(stored, version),
 ]
 
-const planVersion = (
-  entry: Entry,
-  listed: ReadonlySet<string>,
-  versions: ReadonlyMap<string, Properties>,
-  options: PlanOptions,
-): Plan => {
+const planVersion = (entry: Entry, listed: ReadonlySet<string>, versions: Versions, options: PlanOptions): Plan => {
   const { version } = entry
-  const slug = String(version["slug"])
+  const { slug } = version
   const stored = versions.get(slug)
   if (stored === undefined) return { ...emptyPlan, steps: draftSteps(entry, stored, options) }
   const subject = subjectOf(slug, stored, options)
-  if (stored["familySlug"] !== entry.family) {
+  if (stored.familySlug !== entry.family) {
     return refusal(
       entry,
       subject,
-      `The version belongs to the family ${String(stored["familySlug"])} in the service. Move it there in the file, or give the new version another slug.`,
+      `The version belongs to the family ${stored.familySlug} in the service. Move it there in the file, or give the new version another slug.`,
     )
   }
   const state = stateOf(stored)
@@ -152,42 +152,40 @@ const planVersion = (
   }
   const changes = differences(stored, version)
   if (changes.length === 0) return emptyPlan
-  const draft = version["changesAsDraft"]
-  return typeof draft === "string" && !listed.has(draft)
+  const draft = version.changesAsDraft
+  return draft !== undefined && !listed.has(draft)
     ? planDraftOfChanges(entry, draft, versions, options)
     : refuseChanges(entry, subject, state, changes)
 }
 
 /** The entries of the file, each with what must exist before it. */
-const entriesOf = (
-  families: ReadonlyArray<Properties>,
-  versions: ReadonlyMap<string, Properties>,
-): ReadonlyArray<ReadonlyArray<Entry>> => {
-  const known = new Set([...versions.values()].map(({ familySlug }) => String(familySlug)))
-  return families.map((record, index) => {
-    const family = String(record["slug"])
-    const all = record["versions"] as ReadonlyArray<Properties>
-    return all.map((version, at) => ({
+const entriesOf = (families: Families, versions: Versions): ReadonlyArray<ReadonlyArray<Entry>> => {
+  const known = new Set([...versions.values()].map(({ familySlug }) => familySlug))
+  return families.map(({ slug: family, versions: all }, index) =>
+    all.map((version, at) => ({
       family,
       version,
       place: [SECTION, index, "versions", at],
-      after: at === 0 ? [] : [`licenses/${String(all[at - 1]?.["slug"])}`],
+      after: all
+        .slice(0, at)
+        .slice(-1)
+        .map(({ slug }) => `licenses/${slug}`),
       isFirst: at === 0 && !known.has(family),
-    }))
-  })
+    })),
+  )
 }
 
 const planFamily = (
   entries: ReadonlyArray<Entry>,
   listed: ReadonlySet<string>,
-  versions: ReadonlyMap<string, Properties>,
+  versions: Versions,
   options: PlanOptions,
 ): Plan => {
   const [first] = entries
   if (first === undefined) return emptyPlan
-  const defaultEntries = entries.filter(({ version }) => version["isDefault"] === true)
+  const defaultEntries = entries.filter(({ version }) => version.isDefault === true)
   const wrong = [
-    ...(first.isFirst && first.version["slug"] !== first.family
+    ...(first.isFirst && first.version.slug !== first.family
       ? [{ entry: first, message: `The first version of a new family has the slug of the family: ${first.family}.` }]
       : []),
     ...defaultEntries
@@ -199,14 +197,12 @@ const planFamily = (
   ]
   if (wrong.length > 0) {
     return joined(
-      wrong.map(({ entry, message }) =>
-        refusal(entry, subjectOf(String(entry.version["slug"]), undefined, options), message),
-      ),
+      wrong.map(({ entry, message }) => refusal(entry, subjectOf(entry.version.slug, undefined, options), message)),
     )
   }
   const terms = joined(entries.map((entry) => planVersion(entry, listed, versions, options)))
   const releases = entries.map(({ place, version }): Release => {
-    const slug = String(version["slug"])
+    const { slug } = version
     const stored = versions.get(slug)
     return {
       subject: subjectOf(slug, stored, options),
@@ -215,69 +211,59 @@ const planFamily = (
       stored,
       isTouched: terms.steps.some(({ name }) => name === slug),
       state: stateOf(version),
-      isDefault: version["isDefault"] === true,
+      isDefault: version.isDefault === true,
     }
   })
   const ofFamily = [...versions.values()].filter(({ familySlug }) => familySlug === first.family)
   return joined([terms, { ...emptyPlan, steps: releaseSteps(releases, currentDefaultOf(ofFamily)) }])
 }
 
-export const planLicenses = (
-  families: ReadonlyArray<Properties>,
-  records: ReadonlyArray<Properties>,
-  options: PlanOptions,
-): Plan => {
-  const versions = new Map(records.map((record) => [String(record["slug"]), record]))
+export const planLicenses = (families: Families, records: ReadonlyArray<StoredVersion>, options: PlanOptions): Plan => {
+  const versions = new Map(records.map((record) => [record.slug, record]))
   const entries = entriesOf(families, versions)
-  const listed = new Set(entries.flat().map(({ version }) => String(version["slug"])))
-  const named = new Set(entries.flat().map(({ version }) => version["changesAsDraft"]))
+  const listed = new Set(entries.flat().map(({ version }) => version.slug))
+  const named = new Set(entries.flat().map(({ version }) => version.changesAsDraft))
   const plan = joined(entries.map((family) => planFamily(family, listed, versions, options)))
   // An archived version is not sold any more: it is what pruning leaves.
   const others = records.filter(
-    (record) => !listed.has(String(record["slug"])) && !named.has(record["slug"]) && stateOf(record) !== "ARCHIVED",
+    (record) => !listed.has(record.slug) && !named.has(record.slug) && stateOf(record) !== "ARCHIVED",
   )
-  const subjects = others.map((record) => subjectOf(String(record["slug"]), record, options))
+  const subjects = others.map((record) => subjectOf(record.slug, record, options))
   if (!options.prune) return joined([plan, { ...emptyPlan, unlisted: subjects }])
   const newDefaults = new Set(
     entries
-      .filter((family) => family.some(({ version }) => version["isDefault"] === true))
+      .filter((family) => family.some(({ version }) => version.isDefault === true))
       .map(([first]) => first?.family),
   )
   const removals = others.flatMap((record, index) =>
-    removalSteps(
-      subjects[index] as Subject,
-      pathOf(String(record["slug"])),
-      record,
-      newDefaults.has(String(record["familySlug"])),
-    ),
+    removalSteps(subjects[index] as Subject, pathOf(record.slug), record, newDefaults.has(record.familySlug)),
   )
   return joined([plan, { ...emptyPlan, steps: removals }])
 }
 
-const grantEntry = ([entitlementSlug, { overagePercent, value }]: readonly [string, Properties]): Properties => ({
-  entitlementSlug,
-  value,
-  ...(overagePercent === 0 ? {} : { overagePercent }),
-})
-
-const versionEntry = (record: Properties): Properties => {
-  const terms = termsOf(record)
-  const grants = [...grantsOf(record)].map(grantEntry)
+const versionEntry = (record: StoredVersion): Version => {
+  const { slug, name, type } = record
+  const grants = [...grantsOf(record)].map(([entitlementSlug, { overagePercent, value }]) => ({
+    entitlementSlug,
+    value,
+    ...(overagePercent === 0 ? {} : { overagePercent }),
+  }))
   return {
-    ...bodyOf(additions(pick(terms, required))),
+    slug,
+    name,
+    type,
     ...bodyOf(changesBetween(defaults, withDefaults(record, defaults))),
-    ...(record["isDefault"] === true ? { isDefault: true } : {}),
+    ...(record.isDefault ? { isDefault: true } : {}),
     ...(stateOf(record) === "PUBLISHED" ? {} : { lifecycleState: stateOf(record) }),
     ...(grants.length === 0 ? {} : { grants }),
   }
 }
 
 /** Families as the file has them, from versions that are sorted by their age. */
-export const familyEntriesOf = (records: ReadonlyArray<Properties>): ReadonlyArray<Properties> => {
-  const families = new Map<string, ReadonlyArray<Properties>>()
+export const familyEntriesOf = (records: ReadonlyArray<StoredVersion>): Families => {
+  const families = new Map<string, ReadonlyArray<Version>>()
   for (const record of records) {
-    const family = String(record["familySlug"])
-    families.set(family, [...(families.get(family) ?? []), versionEntry(record)])
+    families.set(record.familySlug, [...(families.get(record.familySlug) ?? []), versionEntry(record)])
   }
   return [...families].map(([slug, versions]) => ({ slug, versions }))
 }

@@ -1,28 +1,26 @@
 /** The kinds of records with one request each. */
-import type { EntitlementType } from "../../../../domains/entitlements/Model.ts"
 import { defaults as entitlementDefaults, measurementOf } from "../../../../domains/entitlements/Rules.ts"
+import type { Targeting } from "../../../../domains/flags/Model.ts"
 import { defaultsOf as flagDefaultsOf } from "../../../../domains/flags/Rules.ts"
 import { canonicalUrl } from "../../../../domains/webhooks/endpoints/Rules.ts"
-import type { Properties } from "../Plan.ts"
-import { isProperties, textOf } from "../Values.ts"
 import type { RecordKind } from "./Records.ts"
 
 const bySlug = {
-  keyOf: (record: Properties) => textOf(record, "slug"),
-  idOf: (record: Properties) => textOf(record, "slug"),
+  keyOf: ({ slug }: { readonly slug: string }) => slug,
+  idOf: ({ slug }: { readonly slug: string }) => slug,
   method: "PUT",
 } as const
 
 const deletion = { action: "delete", method: "DELETE", suffix: "" } as const
 
-export const entitlements: RecordKind = {
+export const entitlements: RecordKind<"entitlements"> = {
   ...bySlug,
   section: "entitlements",
   noun: "entitlement",
   path: "/api/entitlements",
   required: ["slug", "name", "type"],
   defaultsOf: ({ type }) => ({
-    ...measurementOf({ name: "", type: type as EntitlementType }),
+    ...measurementOf({ name: "", type }),
     ...entitlementDefaults,
   }),
   immutable: ["type", "aggregationMethod", "resetPeriod", "resetAnchor"],
@@ -30,7 +28,7 @@ export const entitlements: RecordKind = {
   hasDryRun: { update: false, removal: true },
 }
 
-export const entitlementGroups: RecordKind = {
+export const entitlementGroups: RecordKind<"entitlementGroups"> = {
   ...bySlug,
   section: "entitlementGroups",
   noun: "entitlement group",
@@ -42,12 +40,12 @@ export const entitlementGroups: RecordKind = {
   hasDryRun: { update: false, removal: false },
 }
 
-export const metadataFields: RecordKind = {
+export const metadataFields: RecordKind<"metadataFields"> = {
   section: "metadataFields",
   noun: "metadata field",
   path: "/api/metadata-fields",
-  keyOf: (record) => `${textOf(record, "resourceType")} ${textOf(record, "key")}`,
-  idOf: (record) => textOf(record, "id"),
+  keyOf: ({ key, resourceType }) => `${resourceType} ${key}`,
+  idOf: ({ id }) => id,
   method: "PATCH",
   required: ["key", "resourceType", "label", "jsonSchema"],
   defaultsOf: () => ({ displayOrder: 0 }),
@@ -58,42 +56,36 @@ export const metadataFields: RecordKind = {
 }
 
 /** A targeting without what is the default. */
-const targeting = (value: unknown): unknown => {
-  if (!isProperties(value)) return value
-  const { percentage = null, ...rest } = value
-  return percentage === null ? rest : { ...rest, percentage }
-}
+const targeting = ({ percentage = null, ...rest }: Targeting): Targeting =>
+  percentage === null ? rest : { ...rest, percentage }
 
-export const featureFlags: RecordKind = {
+export const featureFlags: RecordKind<"featureFlags"> = {
   section: "featureFlags",
   noun: "feature flag",
   path: "/api/feature-flags",
-  keyOf: (record) => textOf(record, "key"),
-  idOf: (record) => textOf(record, "key"),
+  keyOf: ({ key }) => key,
+  idOf: ({ key }) => key,
   method: "PUT",
   required: ["key", "type"],
-  defaultsOf: (record) => ({ ...flagDefaultsOf(textOf(record, "key")) }),
+  defaultsOf: ({ key }) => flagDefaultsOf(key),
   immutable: ["type"],
   removal: deletion,
   hasDryRun: { update: false, removal: false },
   canonical: ({ targetings, ...flag }) => ({
     ...flag,
-    targetings: Array.isArray(targetings) ? targetings.map(targeting) : targetings,
+    targetings: targetings?.map(targeting) ?? null,
   }),
 }
 
 /** The URL as the service stores it. The service rejects what is no URL. */
-const urlOf = (record: Properties): string => {
-  const url = textOf(record, "url")
-  return URL.canParse(url) ? canonicalUrl(url) : url
-}
+const urlOf = ({ url }: { readonly url: string }): string => (URL.canParse(url) ? canonicalUrl(url) : url)
 
-export const webhooks: RecordKind = {
+export const webhooks: RecordKind<"webhooks"> = {
   section: "webhooks",
   noun: "webhook endpoint",
   path: "/api/webhooks",
   keyOf: urlOf,
-  idOf: (record) => textOf(record, "id"),
+  idOf: ({ id }) => id,
   method: "PUT",
   required: ["url", "eventNames"],
   defaultsOf: () => ({ description: null }),
@@ -103,6 +95,6 @@ export const webhooks: RecordKind = {
   canonical: ({ eventNames, ...endpoint }) => ({
     ...endpoint,
     url: urlOf(endpoint),
-    eventNames: Array.isArray(eventNames) ? eventNames.map(String).toSorted() : eventNames,
+    eventNames: eventNames.toSorted(),
   }),
 }

@@ -1,45 +1,59 @@
 /** Plans the records that are created, changed and removed by one request each. Pure. */
 import type { Section } from "../../../../api/CatalogFile.ts"
 import { emptyPlan, lastChangeOf } from "../Plan.ts"
-import type { Change, Place, Plan, PlanOptions, Properties, Step, Subject } from "../Plan.ts"
+import type { Change, Place, Plan, PlanOptions, Step, Subject } from "../Plan.ts"
+import type { EntryOf, StoredOf } from "../Stored.ts"
 import { additions, bodyOf, changesBetween, pick, withDefaults } from "../Values.ts"
 
+/** The sections whose records are created, changed and removed by one request each. */
+export type RecordSection = Exclude<Section, "licenseFamilies" | "connectors">
+
+/** A record of the file or of the service. */
+type RecordOf<S extends Section> = EntryOf<S> | StoredOf<S>
+
+type PropertyOf<S extends Section> = Extract<keyof EntryOf<S>, string>
+
 /** How records of a kind are written, compared and removed. */
-export interface RecordKind {
-  readonly section: Section
+export interface RecordKind<S extends RecordSection> {
+  readonly section: S
   /** As texts name one record. */
   readonly noun: string
   /** The path of the list. */
   readonly path: string
   /** What finds a record again, in the file and in the service. */
-  readonly keyOf: (record: Properties) => string
+  readonly keyOf: (record: RecordOf<S>) => string
   /** Properties that every record has. */
-  readonly required: ReadonlyArray<string>
+  readonly required: ReadonlyArray<PropertyOf<S>>
   /** The other properties, with the values that they have if the file does not say. */
-  readonly defaultsOf: (record: Properties) => Properties
+  readonly defaultsOf: (record: RecordOf<S>) => Partial<EntryOf<S>>
   /** Properties that cannot change. */
-  readonly immutable: ReadonlyArray<string>
+  readonly immutable: ReadonlyArray<PropertyOf<S>>
   /** The last part of the path of a record. */
-  readonly idOf: (record: Properties) => string
+  readonly idOf: (record: StoredOf<S>) => string
   readonly method: "PUT" | "PATCH"
   /** How a record is taken away that the file does not have. */
   readonly removal: { readonly action: string; readonly method: "DELETE" | "POST"; readonly suffix: string }
   readonly hasDryRun: { readonly update: boolean; readonly removal: boolean }
   /** Whether a record counts as one that does not exist, such as an archived field. */
-  readonly isGone?: (record: Properties) => boolean
+  readonly isGone?: (record: StoredOf<S>) => boolean
   /** The one way to write values that are equal to the service. */
-  readonly canonical?: (record: Properties) => Properties
+  readonly canonical?: (entry: EntryOf<S>) => EntryOf<S>
 }
 
 /** The records of the service that the plan is about. */
-export const presentOf = ({ isGone = () => false }: RecordKind, records: ReadonlyArray<Properties>) =>
-  records.filter((record) => !isGone(record))
+export const presentOf = <S extends RecordSection>(
+  { isGone = () => false }: RecordKind<S>,
+  records: ReadonlyArray<StoredOf<S>>,
+) => records.filter((record) => !isGone(record))
 
 /**
  * The keys of records in their order. A key that occurs again gets a number, because the service allows several webhook endpoints with
  * one URL.
  */
-export const keysOf = (kind: RecordKind, records: ReadonlyArray<Properties>): ReadonlyArray<string> => {
+export const keysOf = <S extends RecordSection>(
+  kind: RecordKind<S>,
+  records: ReadonlyArray<RecordOf<S>>,
+): ReadonlyArray<string> => {
   const counts = new Map<string, number>()
   return records.map((record) => {
     const key = kind.keyOf(record)
@@ -50,29 +64,38 @@ export const keysOf = (kind: RecordKind, records: ReadonlyArray<Properties>): Re
 }
 
 /** All properties of a record that the file decides on. */
-export const managedOf = (kind: RecordKind, record: Properties): Properties => {
+export const managedOf = <S extends RecordSection>(kind: RecordKind<S>, record: RecordOf<S>): EntryOf<S> => {
   const defaults = kind.defaultsOf(record)
-  const managed = { ...pick(record, kind.required), ...withDefaults(record, defaults) }
+  // All that a kind names are properties of its entries.
+  const managed = { ...pick(record, kind.required), ...withDefaults(record, defaults) } as unknown as EntryOf<S>
   return kind.canonical?.(managed) ?? managed
 }
 
 /** A record as the file has it: without what is the default. */
-export const entryOf = (kind: RecordKind, record: Properties): Properties => {
+export const entryOf = <S extends RecordSection>(kind: RecordKind<S>, record: StoredOf<S>): EntryOf<S> => {
   const managed = managedOf(kind, record)
+  const required: ReadonlyArray<string> = kind.required
   return bodyOf([
-    ...additions(pick(managed, kind.required)),
-    ...changesBetween(kind.defaultsOf(record), managed).filter(({ property }) => !kind.required.includes(property)),
-  ])
+    ...additions(pick(managed, required)),
+    ...changesBetween(kind.defaultsOf(record), managed).filter(({ property }) => !required.includes(property)),
+  ]) as unknown as EntryOf<S>
 }
 
-const subjectOf = ({ noun, section }: RecordKind, name: string): Subject => ({ section, noun, name })
+type AnyKind = Pick<RecordKind<RecordSection>, "section" | "noun" | "path" | "removal" | "hasDryRun" | "method">
 
-const creation = (kind: RecordKind, name: string, place: Place, wanted: Properties): Step => ({
+const subjectOf = ({ noun, section }: AnyKind, name: string): Subject => ({ section, noun, name })
+
+const creation = <S extends RecordSection>(
+  kind: RecordKind<S>,
+  name: string,
+  place: Place,
+  wanted: EntryOf<S>,
+): Step => ({
   ...subjectOf(kind, name),
   action: "create",
   method: "POST",
   path: kind.path,
-  body: wanted,
+  body: { ...wanted },
   changes: additions(wanted, kind.defaultsOf(wanted)),
   place,
   provides: `${kind.section}/${name}`,
@@ -81,16 +104,18 @@ const creation = (kind: RecordKind, name: string, place: Place, wanted: Properti
   hasDryRun: false,
 })
 
-const pathOf = (kind: RecordKind, record: Properties): string => `${kind.path}/${encodeURIComponent(kind.idOf(record))}`
+const pathOf = <S extends RecordSection>(kind: RecordKind<S>, record: StoredOf<S>): string =>
+  `${kind.path}/${encodeURIComponent(kind.idOf(record))}`
 
-const planChange = (
-  kind: RecordKind,
+const planChange = <S extends RecordSection>(
+  kind: RecordKind<S>,
   subject: Subject,
   place: Place,
-  stored: Properties,
+  stored: StoredOf<S>,
   changes: ReadonlyArray<Change>,
 ): Plan => {
-  const frozen = changes.filter(({ property }) => kind.immutable.includes(property))
+  const immutable: ReadonlyArray<string> = kind.immutable
+  const frozen = changes.filter(({ property }) => immutable.includes(property))
   if (frozen.length > 0) {
     const refusals = frozen.map(({ after, before, property }) => ({
       ...subject,
@@ -105,7 +130,7 @@ const planChange = (
     method: kind.method,
     path: pathOf(kind, stored),
     // A record that has changed since it was read has another time, and the service refuses the request.
-    body: { ...bodyOf(changes), updatedAt: stored["updatedAt"] },
+    body: { ...bodyOf(changes), updatedAt: stored.updatedAt },
     changes,
     place,
     requires: [],
@@ -115,7 +140,7 @@ const planChange = (
   return { ...emptyPlan, steps: [step] }
 }
 
-const removalOf = (kind: RecordKind, subject: Subject, stored: Properties): Step => ({
+const removalOf = <S extends RecordSection>(kind: RecordKind<S>, subject: Subject, stored: StoredOf<S>): Step => ({
   ...subject,
   action: kind.removal.action,
   method: kind.removal.method,
@@ -128,17 +153,17 @@ const removalOf = (kind: RecordKind, subject: Subject, stored: Properties): Step
 })
 
 /** Plans the records of a section. */
-export const planRecords = (
-  kind: RecordKind,
-  entries: ReadonlyArray<Properties>,
-  records: ReadonlyArray<Properties>,
+export const planRecords = <S extends RecordSection>(
+  kind: RecordKind<S>,
+  entries: ReadonlyArray<EntryOf<S>>,
+  records: ReadonlyArray<StoredOf<S>>,
   options: PlanOptions,
 ): Plan => {
   const present = presentOf(kind, records)
   const keys = keysOf(kind, present)
-  const stored = new Map(keys.map((key, index) => [key, present[index] as Properties]))
+  const stored = new Map(keys.map((key, index) => [key, present[index] as StoredOf<S>]))
   const wantedKeys = keysOf(kind, entries)
-  const subjectWith = (name: string, record: Properties): Subject => ({
+  const subjectWith = (name: string, record: StoredOf<S>): Subject => ({
     ...subjectOf(kind, name),
     lastChange: lastChangeOf(record, options),
   })

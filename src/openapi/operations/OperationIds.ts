@@ -5,7 +5,7 @@
  * annotates its name: `OpenApi.annotations({ identifier: "checkInstance" })`.
  */
 import { Predicate } from "effect"
-import type { OperationChange } from "./Parts.ts"
+import type { OperationChange } from "../Parts.ts"
 
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
