@@ -4,13 +4,12 @@ import { PgClient } from "@effect/sql-pg"
 import { Effect, Option, Redacted } from "effect"
 import { cluster as clusterChecks } from "../../src/cli/doctor/ClusterChecks.ts"
 import { clusterPart } from "../../src/infra/database/DatabaseHealth.ts"
-import { distribute, kindOf, NotDistributable } from "../../src/infra/database/Distribution.ts"
+import { distribute, NotDistributable } from "../../src/infra/database/Distribution.ts"
 import { migrate } from "../../src/infra/database/Migrations.ts"
 import { joinNodes, onEachServer } from "../support/Cluster.ts"
 import { citusCluster, onCluster, whyNoCitus } from "../support/CitusCluster.ts"
 import type { CitusCluster } from "../support/CitusCluster.ts"
 import { databaseUrl } from "../support/databaseUrl.ts"
-import { testSql } from "../support/TestDatabase.ts"
 
 const connectedTo = ({ coordinator }: CitusCluster, name: string) =>
   PgClient.layer({ url: Redacted.make(databaseUrl(coordinator.url, name)), maxConnections: 2 })
@@ -28,23 +27,6 @@ const storeOrganization = Effect.flatMap(
 )
 
 const texts = Effect.map(clusterChecks, (findings) => findings.map(({ state, text }) => `${state}: ${text}`))
-
-describe("the tables of the service", () => {
-  it.live("each have a kind: distributed, on each node, or on the coordinator", () =>
-    Effect.gen(function* () {
-      const sql = yield* PgClient.PgClient
-      const tables = yield* sql<{ name: string; hasOrganization: boolean }>`
-        SELECT relname AS name, EXISTS (
-            SELECT 1 FROM pg_attribute WHERE attrelid = class.oid AND attname = 'organization_id' AND attnotnull
-          ) AS "hasOrganization"
-        FROM pg_class class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition`
-      assert.deepStrictEqual(
-        tables.filter((table) => kindOf(table) === undefined),
-        [],
-      )
-    }).pipe(Effect.provide(testSql)),
-  )
-})
 
 describe.skipIf(whyNoCitus !== undefined)(onCluster("a Citus cluster"), { timeout: 120_000 }, () => {
   it.live("distributes the tables of an empty database, and refuses one with organizations", () =>

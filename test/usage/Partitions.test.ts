@@ -2,7 +2,7 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { randomUUID } from "node:crypto"
-import { removal } from "../../src/domains/usage/Removal.ts"
+import { removalOrder } from "../../src/domains/maintenance/RemovalOrder.ts"
 import { MONTHS_AHEAD, UsagePartitions } from "../../src/domains/usage/partitions/Partitions.ts"
 import { REST, UsagePartitionsRepo } from "../../src/domains/usage/partitions/Repo.ts"
 import { months } from "../../src/kernel/database/TimePartitions.ts"
@@ -265,7 +265,8 @@ layer(TestService.separate, { excludeTestServices: true })(named, (tests) => {
       }
       const kept = yield* tablesOf(other.tenant.organizationId)
       assert.isAbove(kept.length, 1)
-      for (const { deleteSome } of yield* removal) {
+      for (const { deleteSome, table } of yield* removalOrder) {
+        if (!table.startsWith("usage_")) continue
         yield* Effect.repeat(deleteSome(gone.tenant.organizationId, 7), { while: (count) => count > 0 })
       }
       assert.deepStrictEqual(yield* tablesOf(gone.tenant.organizationId), [])

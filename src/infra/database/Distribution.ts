@@ -9,74 +9,60 @@
  */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { tables } from "../../../migrations/tables.ts"
+import type { Table } from "../../../migrations/tables.ts"
 import { hasCitus } from "../../kernel/database/Statements.ts"
 import { migrationsTable } from "./Migrations.ts"
-
-/** Tables with a copy on each node. */
-export const referenceTables = ["organizations", "users", "connectors", "usage_retention"] as const
-
-/** Tables on the coordinator. Citus knows those with foreign keys. */
-export const coordinatorTables = [
-  "citus_commits",
-  "credentials",
-  "idempotency_keys",
-  "secret_key_checks",
-  "signing_keys",
-  "usage_drops",
-  "webhook_lanes",
-  "webhook_outbox",
-  "webhook_queue",
-] as const
 
 /** Tables on the coordinator whose rows commit together with changes on a worker. */
 export const guardedTables = ["webhook_outbox", "idempotency_keys"] as const
 
+/** A table without rows, by which Citus knows of changes on the coordinator. */
+const COMMITS_TABLE = "citus_commits"
+
 /** The trigger that makes such a transaction commit in two phases. */
 export const COMMITS_TRIGGER = "commits_in_two_phases"
 
-const isOneOf = (tables: ReadonlyArray<string>) => (name: string) => tables.includes(name)
-const isReference = isOneOf(referenceTables)
-const isOnCoordinator = isOneOf([...coordinatorTables, migrationsTable])
+type Placement = Table["placement"]
 
 /** The database has Citus, but its tables cannot be distributed. The message says why and what to do. */
 export class NotDistributable extends Schema.TaggedError<NotDistributable>()("NotDistributable", {
   message: Schema.String,
 }) {}
 
-/** How a table is to be stored: `distributed` by organization, as a `reference` table, or on the `coordinator`. */
-export type Kind = "distributed" | "reference" | "coordinator"
+// Of Citus itself, and of the migrator.
+const placements = new Map<string, Placement>([
+  ...tables.map(({ name, placement }) => [name, placement] as const),
+  [COMMITS_TABLE, "coordinator"],
+  [migrationsTable, "coordinator"],
+])
 
-/** Returns how a table is to be stored. Pure. */
-export const kindOf = (table: { readonly name: string; readonly hasOrganization: boolean }): Kind | undefined => {
-  if (isOnCoordinator(table.name)) return "coordinator"
-  if (isReference(table.name)) return "reference"
-  return table.hasOrganization ? "distributed" : undefined
-}
+/** Where a table is to be stored; `undefined` for one that is not of the service. Pure. */
+export const placementOf = (table: string): Placement | undefined => placements.get(table)
 
 /** A table of the service, with its kind as planned and as Citus has it. */
 export interface PlannedTable {
   readonly name: string
-  readonly planned: Kind
-  readonly actual: Kind
+  readonly planned: Placement
+  readonly actual: Placement
   readonly colocation: number | null
 }
 
 /** Reads all tables and how Citus stores them. Partitions follow their table. */
 export const plannedTables = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const rows = yield* sql<{ name: string; hasOrganization: boolean; actual: Kind; colocation: number | null }>`
-    SELECT class.relname AS name, coalesce(organization.attnotnull, false) AS "hasOrganization",
+  const rows = yield* sql<{ name: string; actual: Placement; colocation: number | null }>`
+    SELECT class.relname AS name,
       CASE citus.citus_table_type
         WHEN 'distributed' THEN 'distributed' WHEN 'reference' THEN 'reference' ELSE 'coordinator' END AS actual,
       citus.colocation_id AS colocation
     FROM pg_class class
-    LEFT JOIN pg_attribute organization ON organization.attrelid = class.oid AND organization.attname = 'organization_id'
     LEFT JOIN citus_tables citus ON citus.table_name = class.oid
     WHERE class.relnamespace = 'public'::regnamespace AND class.relkind IN ('r', 'p') AND NOT class.relispartition
       AND class.relname <> ${migrationsTable}
     ORDER BY class.relname`
-  return rows.flatMap(({ actual, colocation, hasOrganization, name }): ReadonlyArray<PlannedTable> => {
-    const planned = kindOf({ name, hasOrganization })
+  return rows.flatMap(({ actual, colocation, name }): ReadonlyArray<PlannedTable> => {
+    const planned = placementOf(name)
     return planned === undefined ? [] : [{ name, planned, actual, colocation }]
   })
 })

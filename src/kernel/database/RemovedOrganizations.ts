@@ -1,6 +1,6 @@
 /**
- * Removed organizations. Their credentials fail and their work stops at once; the sweeper deletes their rows afterwards.
- * Each domain exports a `removal` with its tables, those that refer to others first.
+ * Removed organizations. Their credentials fail and their work stops at once; the sweeper deletes their rows afterwards, in the order of
+ * `migrations/tables.ts`.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
@@ -21,7 +21,7 @@ export interface RowsOf {
   readonly deleteSome: (organizationId: string, count: number) => Effect.Effect<number>
 }
 
-/** What a domain contributes to the removal of an organization, in order. */
+/** Tables whose rows of an organization are deleted, in order. */
 export type Removal = Effect.Effect<ReadonlyArray<RowsOf>, never, PgClient.PgClient>
 
 /** The rows of tables with a column `organization_id`. Skips rows that another node deletes at the same time. */

@@ -4,45 +4,16 @@
  * them, so that no digit and no byte is lost.
  */
 import { Option, Result, Schema } from "effect"
+import { tables } from "../../../../migrations/tables.ts"
+import type { MovingRule } from "../../../../migrations/tables.ts"
 
 export const FORMAT = "keyshelf-organization"
 export const FORMAT_VERSION = 2
 
-/** How the rows of a table move, where that differs from copying them. */
-export interface TableRule {
-  /** Columns that get another value: SQL. */
-  readonly values?: Readonly<Record<string, string>>
-  /** Columns that are not compared, because they differ without a change of the organization. */
-  readonly notCompared?: ReadonlyArray<string>
-  /** The rows change while nobody uses the organization: deliveries go on, answers expire. */
-  readonly isLive?: true
-  /** Triggers write rows while those of other tables are imported. So these come last, and replace them. */
-  readonly isFedByTriggers?: true
-  /** The destination makes its own partitions, because they have keys that their table has not. */
-  readonly hasOwnPartitions?: true
-}
+const rules = new Map(tables.map(({ moving, name }) => [name, moving]))
 
-/** The tables whose rows are not only copied. All others are. */
-export const TABLE_RULES: Readonly<Record<string, TableRule>> = {
-  // Its issuer, a platform credential, stays where it is.
-  credentials: { values: { parent_id: "NULL" }, notCompared: ["last_used_at"] },
-  catalog_versions: { isFedByTriggers: true },
-  term_schedules: { isFedByTriggers: true },
-  // Its rows go with those of term_schedules.
-  term_notices: { isFedByTriggers: true },
-  // A person who is known at the destination keeps the id there.
-  memberships: { notCompared: ["user_id"] },
-  usage_events: { hasOwnPartitions: true },
-  webhook_endpoints: { notCompared: ["failing_since"] },
-  // The leases belong to nodes of the source. Without them, the nodes of the destination deliver.
-  webhook_queue: { isLive: true, values: { lease: "NULL", claimed_at: "NULL", owner: "NULL" } },
-  webhook_outbox: { isLive: true },
-  webhook_lanes: { isLive: true },
-  webhook_attempts: { isLive: true },
-  idempotency_keys: { isLive: true },
-}
-
-export const ruleOf = (table: string): TableRule => TABLE_RULES[table] ?? {}
+/** How the rows of a table move. Most are only copied. */
+export const ruleOf = (table: string): MovingRule => rules.get(table) ?? {}
 
 /** A column of a table, and its type in SQL. */
 export interface Column {

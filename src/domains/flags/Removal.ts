@@ -1,4 +1,0 @@
-/** The rows of a removed organization in this domain. */
-import { rowsIn } from "../../kernel/database/RemovedOrganizations.ts"
-
-export const removal = rowsIn("feature_flags")
