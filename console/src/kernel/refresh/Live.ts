@@ -3,8 +3,8 @@
  * If the service refuses the stream, answers become stale every 15 seconds instead.
  */
 import type { QueryClient } from "@tanstack/react-query"
-import { send } from "./Api.ts"
-import type { EventRecord } from "./Contract.ts"
+import { send } from "../Api.ts"
+import type { EventRecord } from "../Contract.ts"
 
 /** Which answers an event makes stale, by the beginning of its name. */
 const stale = {
