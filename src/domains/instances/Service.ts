@@ -8,7 +8,7 @@ import { requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors, filtersOf } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
-import { invalid, noSuch, failWithErrors } from "../../kernel/contract/Problem.ts"
+import { invalid, noSuch, failWithErrors, withErrors } from "../../kernel/contract/Problem.ts"
 import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transaction, Transactions } from "../../kernel/database/Transactions.ts"
@@ -27,7 +27,7 @@ import { keyOwner } from "./keys/Rules.ts"
 import { InstancesRepo } from "./Repo.ts"
 import { InstanceDeletions } from "./Deletions.ts"
 import { graceEndCheck } from "./GraceEnds.ts"
-import { changeErrors, creationErrors, customerReference, licenseReference, withoutCurrentNames } from "./Rules.ts"
+import { changeErrors, creationNames, customerReference, licenseReference, withoutCurrentNames } from "./Rules.ts"
 import type { Reference } from "./Rules.ts"
 
 const notFound = (slug: string) => new InstanceNotFound({ detail: noSuch("instance", slug) })
@@ -50,9 +50,8 @@ const make = Effect.gen(function* () {
   const transactions = yield* Transactions
   const requireGraceEnd = graceEndCheck(licenses.lock)
 
-  /** The named customer, `null` if none is named. It cannot be deleted before the transaction ends. */
-  const customerOf = Effect.fnUntraced(function* (organizationId: string, naming: Reference | undefined) {
-    if (naming === undefined) return null
+  /** The named customer. It cannot be deleted before the transaction ends. */
+  const customerOf = Effect.fnUntraced(function* (organizationId: string, naming: Reference) {
     const customer = yield* customers.keep(organizationId, { [naming.property]: naming.value })
     return Option.isSome(customer)
       ? { customerId: customer.value.id, customerSlug: customer.value.slug }
@@ -60,15 +59,14 @@ const make = Effect.gen(function* () {
   })
 
   /**
-   * The named license version, `null` if none is named. A newly assigned version must not be archived, and
-   * is locked: it cannot be archived or deleted before the transaction ends.
+   * The named license version. A newly assigned version must not be archived, and is locked: it cannot be archived or
+   * deleted before the transaction ends.
    */
   const licenseOf = Effect.fnUntraced(function* <E>(
     organizationId: string,
-    naming: Reference | undefined,
+    naming: Reference,
     options: { readonly assigned: string | null; readonly whenArchived: (problem: { readonly detail: string }) => E },
   ) {
-    if (naming === undefined) return null
     const kind = naming.property === "licenseFamilySlug" ? "license family with a published version" : "license"
     const named = yield* licenses.resolve(organizationId, { [naming.property]: naming.value })
     if (Option.isNone(named)) return yield* unknownName(kind, naming)
@@ -96,7 +94,7 @@ const make = Effect.gen(function* () {
   ) {
     const caller = yield* Caller
     const { organizationId } = caller
-    yield* failWithErrors(creationErrors(input))
+    const names = yield* Effect.fromResult(creationNames(input)).pipe(Effect.mapError((errors) => withErrors(errors)))
     const at = yield* now
     const id = yield* newId
     return yield* transactions.run(
@@ -107,12 +105,11 @@ const make = Effect.gen(function* () {
           id,
           name: input.name,
           description: input.description ?? null,
-          // Both are named, or validation would have failed.
-          ...((yield* customerOf(organizationId, customerReference(input))) ?? { customerId: "", customerSlug: "" }),
-          ...((yield* licenseOf(organizationId, licenseReference(input), {
+          ...(yield* customerOf(organizationId, names.customer)),
+          ...(yield* licenseOf(organizationId, names.license, {
             assigned: null,
             whenArchived: (problem) => new CreateInstanceLicenseArchived(problem),
-          })) ?? { licenseId: "", licenseSlug: "" }),
+          })),
           deploymentZoneId: yield* zoneId(organizationId, input.deploymentZoneId ?? null),
           startLicenseDate: input.startLicenseDate,
           endLicenseDate: input.endLicenseDate,
@@ -198,11 +195,16 @@ const make = Effect.gen(function* () {
         yield* failWithErrors(changeErrors(current, input))
         const metadata = input.metadata === undefined ? current.metadata : (input.metadata ?? {})
         yield* metadataValues.check(organizationId, "INSTANCE", current.metadata, metadata)
-        const namedCustomer = yield* customerOf(organizationId, customerReference(input))
-        const namedLicense = yield* licenseOf(organizationId, licenseReference(input), {
-          assigned: current.licenseId,
-          whenArchived: (problem) => new UpdateInstanceLicenseArchived(problem),
-        })
+        const customer = customerReference(input)
+        const license = licenseReference(input)
+        const namedCustomer = customer === undefined ? {} : yield* customerOf(organizationId, customer)
+        const namedLicense =
+          license === undefined
+            ? {}
+            : yield* licenseOf(organizationId, license, {
+                assigned: current.licenseId,
+                whenArchived: (problem) => new UpdateInstanceLicenseArchived(problem),
+              })
         const updated: Instance = {
           ...current,
           name: input.name ?? current.name,
