@@ -80,11 +80,12 @@ const make = Effect.gen(function* () {
     return chosen
   })
 
-  const zoneId = Effect.fnUntraced(function* (organizationId: string, id: string | null) {
-    if (id === null) return null
+  /** The zone of an instance. It cannot be deleted before the transaction ends. */
+  const zoneOf = Effect.fnUntraced(function* (organizationId: string, id: string | null) {
+    if (id === null) return { deploymentZoneId: null, deploymentZoneSlug: null, deploymentZoneName: null }
     const zone = yield* repo.lockZoneShared(organizationId, id)
     return Option.isSome(zone)
-      ? zone.value.id
+      ? zone.value
       : yield* invalid("body.deploymentZoneId", "must be the id of an existing deployment zone", id)
   })
 
@@ -110,7 +111,7 @@ const make = Effect.gen(function* () {
             assigned: null,
             whenArchived: (problem) => new CreateInstanceLicenseArchived(problem),
           })),
-          deploymentZoneId: yield* zoneId(organizationId, input.deploymentZoneId ?? null),
+          ...(yield* zoneOf(organizationId, input.deploymentZoneId ?? null)),
           startLicenseDate: input.startLicenseDate,
           endLicenseDate: input.endLicenseDate,
           graceDays: input.graceDays ?? null,
@@ -211,10 +212,7 @@ const make = Effect.gen(function* () {
           description: input.description === undefined ? current.description : input.description,
           ...namedCustomer,
           ...namedLicense,
-          deploymentZoneId:
-            input.deploymentZoneId === undefined
-              ? current.deploymentZoneId
-              : yield* zoneId(organizationId, input.deploymentZoneId),
+          ...(input.deploymentZoneId === undefined ? {} : yield* zoneOf(organizationId, input.deploymentZoneId)),
           startLicenseDate: input.startLicenseDate ?? current.startLicenseDate,
           endLicenseDate: input.endLicenseDate === undefined ? current.endLicenseDate : input.endLicenseDate,
           graceDays: input.graceDays === undefined ? current.graceDays : input.graceDays,

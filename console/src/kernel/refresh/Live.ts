@@ -18,7 +18,7 @@ const stale = {
   FEATURE_FLAG_: ["/api/feature-flags"],
   RELEASE_: ["/api/releases", "/api/deployment-zones"],
   COMPONENT_: ["/api/components", "/api/releases"],
-  DEPLOYMENT_ZONE_: ["/api/deployment-zones"],
+  DEPLOYMENT_ZONE_: ["/api/deployment-zones", "/api/instances"],
   METADATA_FIELD_: ["/api/metadata-fields"],
   CONNECTOR_: ["/api/connectors"],
   MEMBERSHIP_: ["/api/members"],
