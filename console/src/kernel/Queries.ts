@@ -37,7 +37,7 @@ export const createQueries = (): QueryClient =>
     },
   })
 
-type GetOperation = Extract<Operation, `GET ${string}`>
+export type GetOperation = Extract<Operation, `GET ${string}`>
 
 interface ReadOptions<A> {
   /** Reads only if this is true. */
