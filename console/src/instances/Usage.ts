@@ -13,7 +13,7 @@ export interface UsageLine {
   readonly check: CheckAnswer | undefined
 }
 
-export interface InstanceUsage {
+interface InstanceUsage {
   readonly lines: ReadonlyArray<UsageLine>
   readonly check: CheckResult | undefined
 }

@@ -45,7 +45,7 @@ const namingErrors = (
 }
 
 /** The license must end after it starts. The error names the date that was sent, the end date if both were. */
-export const termErrors = (
+const termErrors = (
   term: Pick<Instance, "startLicenseDate" | "endLicenseDate">,
   body: Body,
 ): ReadonlyArray<ValidationError> => {

@@ -36,7 +36,7 @@ const unknownName = (kind: string, { property, value }: Reference) =>
   invalid(`body.${property}`, `must be the ${property.endsWith("Id") ? "id" : "slug"} of an existing ${kind}`, value)
 
 /** Stores something within the transaction that creates or changes an instance, before the event is emitted. */
-export type WithinTransaction<E> = (instance: Instance) => Effect.Effect<void, E, Transaction>
+type WithinTransaction<E> = (instance: Instance) => Effect.Effect<void, E, Transaction>
 
 const make = Effect.gen(function* () {
   const repo = yield* InstancesRepo

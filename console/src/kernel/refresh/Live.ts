@@ -32,21 +32,6 @@ const LONGEST_WAIT_MS = 30_000
 const POLL_MS = 15_000
 const FLUSH_MS = 1000
 
-interface Follower {
-  readonly received: (event: EventRecord) => void
-}
-
-const followers = new Set<Follower>()
-
-/** Calls back for each event until the returned function is called. */
-export const follow = (received: (event: EventRecord) => void): (() => void) => {
-  const follower = { received }
-  followers.add(follower)
-  return () => {
-    followers.delete(follower)
-  }
-}
-
 const pathsOf = (name: string): ReadonlyArray<string> =>
   Object.entries(stale).find(([prefix]) => name.startsWith(prefix))?.[1] ?? []
 
@@ -71,7 +56,7 @@ async function* eventsOf(body: ReadableStream<Uint8Array>) {
   }
 }
 
-/** Follows the events of the organization until the returned function is called. */
+/** Reads the events of the organization until the returned function is called. */
 export const start = (queries: QueryClient): (() => void) => {
   const stopped = new AbortController()
   let connection: AbortController | undefined
@@ -111,7 +96,6 @@ export const start = (queries: QueryClient): (() => void) => {
       if (data === undefined) continue
       const event: EventRecord = JSON.parse(data)
       mark([...pathsOf(event.type), "/api/events"])
-      for (const { received } of followers) received(event)
     }
   }
 

@@ -19,7 +19,7 @@ import { ListLink } from "./Links.tsx"
 import { t } from "./texts.en.ts"
 
 /** What can be done with a record: a button, or an entry of the menu beside the buttons, that opens a dialog. */
-export interface RecordAction {
+interface RecordAction {
   readonly id: string
   readonly title: string
   readonly isAllowed: boolean

@@ -89,7 +89,7 @@ const nats = Command.make(
     healthPort: whole("health-port", 65_535, "Answer GET /health on this port").pipe(Flag.optional),
   },
   Effect.fn(function* (flags) {
-    const { open } = yield* loadJetStream
+    const open = yield* loadJetStream
     const login = yield* readLogin
     const served = yield* readOrganizations
     const reports = new Map<string, Report>()

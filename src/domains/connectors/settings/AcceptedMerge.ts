@@ -109,7 +109,7 @@ const rejectedParts = (schema: JsonObject, settings: JsonObject, places: Places)
 }
 
 /** What to merge, and the schema that the result should match. */
-export interface MergeRequest {
+interface MergeRequest {
   readonly at: Applicable
   readonly schema: JsonObject
   readonly sent: JsonObject
@@ -118,7 +118,7 @@ export interface MergeRequest {
 }
 
 /** The settings to store if they are valid, the errors of the merge, and whether any stored secret is in them. */
-export interface AcceptedMerge {
+interface AcceptedMerge {
   readonly settings: JsonObject
   readonly errors: ReadonlyArray<ValidationError>
   readonly retainsSecrets: boolean

@@ -20,7 +20,7 @@ import type { Applicable } from "../schema/SchemaWalk.ts"
 export type Path = ReadonlyArray<string>
 
 /** The settings with all that they may retain, the errors, and what of it is open. */
-export interface Merged {
+interface Merged {
   readonly settings: JsonObject
   readonly errors: ReadonlyArray<ValidationError>
   /** The stored secrets in the settings. */

@@ -15,8 +15,8 @@ const missing = new CommandFailed({
   message: `The bridge needs NATS' client, which is not installed here. Install it in the folder of Keyshelf: npm install --no-save ${packages.map((one) => one.join("@")).join(" ")}`,
 })
 
-/** The bridge's side of NATS JetStream. */
+/** What opens NATS JetStream. */
 export const loadJetStream = Effect.tryPromise({
-  try: () => import("./JetStream.ts"),
+  try: async () => (await import("./JetStream.ts")).open,
   catch: (error) => error,
 }).pipe(Effect.catch((error) => (isMissing(error) ? Effect.fail(missing) : Effect.die(error))))
