@@ -17,7 +17,7 @@ export const Account = ({ record: account }: { readonly record: ServiceAccount }
       list={{ to: "/service-accounts", title: t.title }}
       isReadOnly={!mayWrite}
       actions={[
-        editAction(mayWrite, (close) => <EditAccount account={account} onClose={close} />),
+        editAction(mayWrite, (close) => <EditAccount record={account} onClose={close} />),
         deleteAction(mayWrite, (close) => (
           <DeleteAccount account={account} onClose={close} onDone={() => void navigate({ to: "/service-accounts" })} />
         )),

@@ -87,7 +87,7 @@ const Loaded = ({ record: customer }: { readonly record: Customer }) => {
         ) : undefined
       }
       actions={[
-        editAction(mayWrite, (close) => <EditCustomer customer={customer} onClose={close} />),
+        editAction(mayWrite, (close) => <EditCustomer record={customer} onClose={close} />),
         deleteAction(mayWrite, (close) => <DeleteCustomer customer={customer} onClose={close} />),
       ]}
       facts={

@@ -74,7 +74,7 @@ const Loaded = ({ record: group }: { readonly record: EntitlementGroup }) => {
       list={{ to: "/entitlement-groups", title: t.title }}
       isReadOnly={!mayWrite}
       actions={[
-        editAction(mayWrite, (close) => <EditGroup group={group} onClose={close} />),
+        editAction(mayWrite, (close) => <EditGroup record={group} onClose={close} />),
         deleteAction(mayWrite, (close) => (
           <DeleteGroup group={group} onClose={close} onDone={() => void navigate({ to: "/entitlement-groups" })} />
         )),

@@ -27,7 +27,7 @@ const Loaded = ({ record: organization }: { readonly record: Organization }) => 
           isAllowed: useCan("write:tokens"),
           dialog: (close) => <OpenAs organization={organization} onClose={close} />,
         },
-        editAction(mayWrite, (close) => <EditOrganization organization={organization} onClose={close} />),
+        editAction(mayWrite, (close) => <EditOrganization record={organization} onClose={close} />),
         deleteAction(useCan("delete:organizations"), (close) => (
           <RemoveOrganization organization={organization} onClose={close} onDone={left} />
         )),

@@ -156,7 +156,7 @@ const Loaded = ({ record: zone }: { readonly record: Zone }) => {
             isAllowed: mayWrite && mayChoose,
             dialog: (close) => <DeployDialog zone={zone} chosen="" onClose={close} />,
           },
-          editAction(mayWrite, (close) => <EditZone zone={zone} onClose={close} />),
+          editAction(mayWrite, (close) => <EditZone record={zone} onClose={close} />),
           inMenu({
             id: "withdraw",
             title: t.withdraw,

@@ -9,7 +9,7 @@ import type { Edit } from "./Edit.ts"
 
 const MAX_ATTEMPTS = 5
 
-interface UpdateOptions<O extends Operation, R, B extends object> {
+export interface UpdateOptions<O extends Operation, R, B extends object> {
   readonly read: () => Promise<R>
   readonly request: (body: B) => Request<O>
   /** After the write; without an answer if there was nothing to write. */
