@@ -20,10 +20,10 @@ const groups = [
   },
   // What the first page needs stays with it, and not with the widgets of screens.
   { name: "start", tags: ["$initial"], priority: 7 },
-  // One file in place of twenty small ones, without the forms of tokens, which few screens have.
+  // One file in place of twenty small ones, without forms that few screens have.
   {
     name: "widgets",
-    test: /[\\/](node_modules|widgets|kernel)[\\/](?!tokens[\\/]Tokens?(Form)?\.|forms[\\/]ScopeGrid\.)/,
+    test: /[\\/](node_modules|widgets|kernel)[\\/](?!tokens[\\/]Tokens?(Form)?\.|records[\\/]ReviewDialog\.|forms[\\/](Order|RecordForm|ScopeGrid)\.)/,
     minShareCount: 2,
     priority: 1,
   },

@@ -14,7 +14,7 @@ import { operationList } from "./operations/OperationList.ts"
 import { addEvents } from "./Webhooks.ts"
 
 /** A committed document differs from the generated one. */
-export class DocumentsOutdated extends Schema.TaggedError<DocumentsOutdated>()("DocumentsOutdated", {
+class DocumentsOutdated extends Schema.TaggedError<DocumentsOutdated>()("DocumentsOutdated", {
   message: Schema.String,
 }) {}
 

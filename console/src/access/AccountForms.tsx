@@ -1,73 +1,49 @@
 /** Creating, editing and deleting a service account. */
-import { useState } from "react"
 import { call } from "../kernel/Api.ts"
-import type { ServiceAccount } from "../kernel/Contract.ts"
-import { useRecordForm } from "../kernel/forms/Update.ts"
+import type { Body, ServiceAccount } from "../kernel/Contract.ts"
 import { orNull, orUndefined } from "../kernel/Inputs.ts"
 import { defined, useWrite } from "../kernel/Queries.ts"
 import { t as common } from "../kernel/texts.en.ts"
-import { TextField } from "../widgets/forms/Fields.tsx"
-import { ConfirmDialog, fieldsOf, FormDialog } from "../widgets/forms/Form.tsx"
+import { ConfirmDialog } from "../widgets/forms/Form.tsx"
+import { nameField, recordForm, slugField } from "../widgets/forms/RecordForm.tsx"
 import { t } from "./texts.en.ts"
 
 const STALE = { stale: ["/api/service-accounts"] }
 
-export const CreateAccount = ({
-  onClose,
-  onCreated,
-}: {
-  readonly onClose: () => void
-  readonly onCreated: (slug: string) => void
-}) => {
-  const [values, setValues] = useState({ name: "", slug: "" })
-  const write = useWrite("POST /api/service-accounts", { ...STALE, done: (account) => onCreated(account.slug) })
-  const field = fieldsOf(values, setValues, write.error)
-  return (
-    <FormDialog
-      title={t.create}
-      submit={common.common.create}
-      fields={["name", "slug"]}
-      onClose={onClose}
-      write={write}
-      onSubmit={() => write.mutate({ body: defined({ name: values.name, slug: orUndefined(values.slug) }) })}
-    >
-      <TextField label={common.common.name} isRequired autoFocus {...field("name")} />
-      <TextField label={common.common.slug} hint={common.common.slugHint} isCode {...field("slug")} />
-    </FormDialog>
-  )
-}
-
-export const EditAccount = ({
-  account,
-  onClose,
-}: {
-  readonly account: ServiceAccount
-  readonly onClose: () => void
-}) => {
-  const params = { serviceAccountSlug: account.slug }
-  const { dialog, error, setValues, values } = useRecordForm("PATCH /api/service-accounts/:serviceAccountSlug", {
-    record: account,
-    valuesOf: (one) => ({ name: one.name, externalId: one.externalId ?? "" }),
+const forms = recordForm({
+  ...STALE,
+  fields: [
+    nameField,
+    slugField,
+    { name: "externalId", label: t.externalId, hint: t.externalIdHint, isCode: true, isOf: "stored" },
+  ],
+  valuesOf: (account: ServiceAccount | undefined) => ({
+    name: account?.name ?? "",
+    slug: account?.slug ?? "",
+    externalId: account?.externalId ?? "",
+  }),
+  create: {
+    operation: "POST /api/service-accounts",
+    title: t.create,
+    requestOf: ({ name, slug }) => ({ body: defined({ name, slug: orUndefined(slug) }) }),
+    nameOf: ({ slug }) => slug,
+  },
+  change: {
+    operation: "PATCH /api/service-accounts/:serviceAccountSlug",
+    titleOf: ({ name }) => t.edit(name),
     bodyOf: ({ externalId, name }) => ({ name, externalId: orNull(externalId) }),
-    read: () => call("GET /api/service-accounts/:serviceAccountSlug", { params }),
-    request: (body) => ({ params, body }),
-    ...STALE,
-    done: onClose,
-  })
-  const field = fieldsOf(values, setValues, error)
-  return (
-    <FormDialog
-      title={t.edit(account.name)}
-      submit={common.common.save}
-      fields={["name", "externalId"]}
-      onClose={onClose}
-      {...dialog}
-    >
-      <TextField label={common.common.name} isRequired autoFocus {...field("name")} />
-      <TextField label={t.externalId} hint={t.externalIdHint} isCode {...field("externalId")} />
-    </FormDialog>
-  )
-}
+    updateOf: ({ slug }) => {
+      const params = { serviceAccountSlug: slug }
+      return {
+        read: () => call("GET /api/service-accounts/:serviceAccountSlug", { params }),
+        request: (body: Body<"PATCH /api/service-accounts/:serviceAccountSlug">) => ({ params, body }),
+      }
+    },
+  },
+})
+
+export const CreateAccount = forms.Create
+export const EditAccount = forms.Edit
 
 export const DeleteAccount = ({
   account,

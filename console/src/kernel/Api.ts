@@ -71,7 +71,7 @@ export const setOrigins = (to: typeof origins): void => {
 const isWebhook = (path: string) => /^\/api\/webhooks(?:[/?]|$)/.test(path)
 
 /** The path and query of a request. */
-export const urlOf = (
+const urlOf = (
   path: string,
   { params = {}, query = {} }: { readonly params?: object | undefined; readonly query?: object | undefined },
 ): string => {
@@ -162,7 +162,7 @@ export const send = async (path: string, init: RequestInit): Promise<Response> =
   throw problemOf(new ProblemError(response.status, undefined, `HTTP.${response.status}`), response)
 }
 
-export interface CallOptions {
+interface CallOptions {
   readonly signal?: AbortSignal | undefined
   /** A POST that is sent again with its key happens once. */
   readonly idempotencyKey?: string

@@ -19,7 +19,7 @@ interface ValueSchema {
 }
 
 /** How a value is written: as text, a number, a switch, one of some words, several texts, or JSON. */
-export type Notation =
+type Notation =
   | { readonly kind: "text" | "instant" | "number" | "switch" | "texts" | "json" }
   | { readonly kind: "words"; readonly words: ReadonlyArray<string> }
 

@@ -13,7 +13,7 @@ import { RotatableToken, StoredCredential } from "./Model.ts"
 import type { AccessToken, CredentialKind, ServiceAccount, TokenHashes } from "./Model.ts"
 
 /** A credential to store. */
-export interface NewCredential {
+interface NewCredential {
   readonly id: string
   readonly kind: CredentialKind
   readonly organizationId: string | null
@@ -31,13 +31,13 @@ export interface NewCredential {
 }
 
 /** Selects the tokens of one owner in one organization, or the platform credentials. */
-export interface TokenOwner {
+interface TokenOwner {
   readonly organizationId: string | null
   readonly ownerId: string
 }
 
 /** An expired token with its organization and, unless the operator minted it, its service account or instance. */
-export interface ExpiredToken extends AccessToken {
+interface ExpiredToken extends AccessToken {
   readonly organizationId: string
   readonly serviceAccountSlug: string | null
   readonly instanceSlug: string | null

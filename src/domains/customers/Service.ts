@@ -28,7 +28,7 @@ const externalIdTaken = (externalId: string | null) => ({
 })
 
 /** Stores something within the transaction that creates or changes a customer, before the event is emitted. */
-export type WithinTransaction<E> = (customer: Customer) => Effect.Effect<void, E, Transaction>
+type WithinTransaction<E> = (customer: Customer) => Effect.Effect<void, E, Transaction>
 
 const make = Effect.gen(function* () {
   const repo = yield* CustomersRepo

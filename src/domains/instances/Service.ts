@@ -8,7 +8,7 @@ import { requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors, filtersOf } from "../../kernel/contract/Page.ts"
 import type { PageRequest } from "../../kernel/contract/Page.ts"
-import { invalid, noSuch, failWithErrors } from "../../kernel/contract/Problem.ts"
+import { invalid, noSuch, failWithErrors, withErrors } from "../../kernel/contract/Problem.ts"
 import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transaction, Transactions } from "../../kernel/database/Transactions.ts"
@@ -27,7 +27,7 @@ import { keyOwner } from "./keys/Rules.ts"
 import { InstancesRepo } from "./Repo.ts"
 import { InstanceDeletions } from "./Deletions.ts"
 import { graceEndCheck } from "./GraceEnds.ts"
-import { changeErrors, creationErrors, customerReference, licenseReference, withoutCurrentNames } from "./Rules.ts"
+import { changeErrors, creationNames, customerReference, licenseReference, withoutCurrentNames } from "./Rules.ts"
 import type { Reference } from "./Rules.ts"
 
 const notFound = (slug: string) => new InstanceNotFound({ detail: noSuch("instance", slug) })
@@ -36,7 +36,7 @@ const unknownName = (kind: string, { property, value }: Reference) =>
   invalid(`body.${property}`, `must be the ${property.endsWith("Id") ? "id" : "slug"} of an existing ${kind}`, value)
 
 /** Stores something within the transaction that creates or changes an instance, before the event is emitted. */
-export type WithinTransaction<E> = (instance: Instance) => Effect.Effect<void, E, Transaction>
+type WithinTransaction<E> = (instance: Instance) => Effect.Effect<void, E, Transaction>
 
 const make = Effect.gen(function* () {
   const repo = yield* InstancesRepo
@@ -50,9 +50,8 @@ const make = Effect.gen(function* () {
   const transactions = yield* Transactions
   const requireGraceEnd = graceEndCheck(licenses.lock)
 
-  /** The named customer, `null` if none is named. It cannot be deleted before the transaction ends. */
-  const customerOf = Effect.fnUntraced(function* (organizationId: string, naming: Reference | undefined) {
-    if (naming === undefined) return null
+  /** The named customer. It cannot be deleted before the transaction ends. */
+  const customerOf = Effect.fnUntraced(function* (organizationId: string, naming: Reference) {
     const customer = yield* customers.keep(organizationId, { [naming.property]: naming.value })
     return Option.isSome(customer)
       ? { customerId: customer.value.id, customerSlug: customer.value.slug }
@@ -60,15 +59,14 @@ const make = Effect.gen(function* () {
   })
 
   /**
-   * The named license version, `null` if none is named. A newly assigned version must not be archived, and
-   * is locked: it cannot be archived or deleted before the transaction ends.
+   * The named license version. A newly assigned version must not be archived, and is locked: it cannot be archived or
+   * deleted before the transaction ends.
    */
   const licenseOf = Effect.fnUntraced(function* <E>(
     organizationId: string,
-    naming: Reference | undefined,
+    naming: Reference,
     options: { readonly assigned: string | null; readonly whenArchived: (problem: { readonly detail: string }) => E },
   ) {
-    if (naming === undefined) return null
     const kind = naming.property === "licenseFamilySlug" ? "license family with a published version" : "license"
     const named = yield* licenses.resolve(organizationId, { [naming.property]: naming.value })
     if (Option.isNone(named)) return yield* unknownName(kind, naming)
@@ -82,11 +80,12 @@ const make = Effect.gen(function* () {
     return chosen
   })
 
-  const zoneId = Effect.fnUntraced(function* (organizationId: string, id: string | null) {
-    if (id === null) return null
+  /** The zone of an instance. It cannot be deleted before the transaction ends. */
+  const zoneOf = Effect.fnUntraced(function* (organizationId: string, id: string | null) {
+    if (id === null) return { deploymentZoneId: null, deploymentZoneSlug: null, deploymentZoneName: null }
     const zone = yield* repo.lockZoneShared(organizationId, id)
     return Option.isSome(zone)
-      ? zone.value.id
+      ? zone.value
       : yield* invalid("body.deploymentZoneId", "must be the id of an existing deployment zone", id)
   })
 
@@ -96,7 +95,7 @@ const make = Effect.gen(function* () {
   ) {
     const caller = yield* Caller
     const { organizationId } = caller
-    yield* failWithErrors(creationErrors(input))
+    const names = yield* Effect.fromResult(creationNames(input)).pipe(Effect.mapError((errors) => withErrors(errors)))
     const at = yield* now
     const id = yield* newId
     return yield* transactions.run(
@@ -107,13 +106,12 @@ const make = Effect.gen(function* () {
           id,
           name: input.name,
           description: input.description ?? null,
-          // Both are named, or validation would have failed.
-          ...((yield* customerOf(organizationId, customerReference(input))) ?? { customerId: "", customerSlug: "" }),
-          ...((yield* licenseOf(organizationId, licenseReference(input), {
+          ...(yield* customerOf(organizationId, names.customer)),
+          ...(yield* licenseOf(organizationId, names.license, {
             assigned: null,
             whenArchived: (problem) => new CreateInstanceLicenseArchived(problem),
-          })) ?? { licenseId: "", licenseSlug: "" }),
-          deploymentZoneId: yield* zoneId(organizationId, input.deploymentZoneId ?? null),
+          })),
+          ...(yield* zoneOf(organizationId, input.deploymentZoneId ?? null)),
           startLicenseDate: input.startLicenseDate,
           endLicenseDate: input.endLicenseDate,
           graceDays: input.graceDays ?? null,
@@ -198,21 +196,23 @@ const make = Effect.gen(function* () {
         yield* failWithErrors(changeErrors(current, input))
         const metadata = input.metadata === undefined ? current.metadata : (input.metadata ?? {})
         yield* metadataValues.check(organizationId, "INSTANCE", current.metadata, metadata)
-        const namedCustomer = yield* customerOf(organizationId, customerReference(input))
-        const namedLicense = yield* licenseOf(organizationId, licenseReference(input), {
-          assigned: current.licenseId,
-          whenArchived: (problem) => new UpdateInstanceLicenseArchived(problem),
-        })
+        const customer = customerReference(input)
+        const license = licenseReference(input)
+        const namedCustomer = customer === undefined ? {} : yield* customerOf(organizationId, customer)
+        const namedLicense =
+          license === undefined
+            ? {}
+            : yield* licenseOf(organizationId, license, {
+                assigned: current.licenseId,
+                whenArchived: (problem) => new UpdateInstanceLicenseArchived(problem),
+              })
         const updated: Instance = {
           ...current,
           name: input.name ?? current.name,
           description: input.description === undefined ? current.description : input.description,
           ...namedCustomer,
           ...namedLicense,
-          deploymentZoneId:
-            input.deploymentZoneId === undefined
-              ? current.deploymentZoneId
-              : yield* zoneId(organizationId, input.deploymentZoneId),
+          ...(input.deploymentZoneId === undefined ? {} : yield* zoneOf(organizationId, input.deploymentZoneId)),
           startLicenseDate: input.startLicenseDate ?? current.startLicenseDate,
           endLicenseDate: input.endLicenseDate === undefined ? current.endLicenseDate : input.endLicenseDate,
           graceDays: input.graceDays === undefined ? current.graceDays : input.graceDays,

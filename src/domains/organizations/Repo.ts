@@ -8,7 +8,7 @@ import { advisoryLock, record, records, returnedRow } from "../../kernel/databas
 import type { Organization } from "./Model.ts"
 
 /** An organization that was removed. */
-export interface RemovedOrganization {
+interface RemovedOrganization {
   readonly id: string
   readonly removedAt: Date
 }

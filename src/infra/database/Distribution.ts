@@ -41,7 +41,7 @@ const placements = new Map<string, Placement>([
 export const placementOf = (table: string): Placement | undefined => placements.get(table)
 
 /** A table of the service, with its kind as planned and as Citus has it. */
-export interface PlannedTable {
+interface PlannedTable {
   readonly name: string
   readonly planned: Placement
   readonly actual: Placement

@@ -13,7 +13,7 @@ import { planByIndex } from "./Statements.ts"
 import { Transaction, Transactions } from "./Transactions.ts"
 
 /** Where a key is looked up. */
-export interface Keyed {
+interface Keyed {
   readonly table: string
   /** The condition on the first columns of a unique index: the organization, mostly. */
   readonly within: Fragment
@@ -49,7 +49,7 @@ export const isAt = (sql: SqlClient, shard: string | null, locations: Fragment):
     : sql`organization_id = ${shard} AND ctid = ANY (ARRAY (${locations}))`
 
 /** Runs work in one transaction whose statements are planned by index. */
-export type RunByIndex = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, Exclude<R, Transaction>>
+type RunByIndex = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, Exclude<R, Transaction>>
 
 /** Transactions of work in the background. */
 export const transactionsByIndex: Effect.Effect<RunByIndex, never, PgClient.PgClient | Transactions> = Effect.gen(

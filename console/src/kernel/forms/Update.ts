@@ -32,7 +32,7 @@ export const useUpdate = <O extends Operation, R, B extends object>(
       }
     }
   }
-  const change = useChange(operation, run, {
+  const change = useChange(run, {
     ...(stale === undefined ? {} : { stale }),
     ...(done === undefined ? {} : { done }),
   })

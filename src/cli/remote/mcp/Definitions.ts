@@ -6,7 +6,7 @@ import { readOperationList } from "../Operations.ts"
 type JsonSchema = OperationList["$defs"]
 
 /** The arguments of a tool as JSON Schema. Parameters of the path and the query are properties beside `body`. */
-export interface InputSchema {
+interface InputSchema {
   readonly type: "object"
   readonly properties: JsonSchema
   readonly required: ReadonlyArray<string>

@@ -12,7 +12,7 @@ import { MAX_LIFETIME_SECONDS } from "../rules/Held.ts"
 import type { StoredReservation } from "./Model.ts"
 
 /** How a reservation ends. The quantity is a decimal. */
-export interface ReservationEnd {
+interface ReservationEnd {
   readonly state: "COMMITTED" | "RELEASED"
   readonly committedQuantity: string | null
   readonly at: Date
