@@ -27,6 +27,7 @@ const { values: options } = parseArgs({
     scale: { type: "string", default: "full" },
     only: { type: "string", default: "" },
     citus: { type: "boolean", default: false },
+    sealing: { type: "boolean", default: false },
     write: { type: "boolean", default: false },
   },
 })
@@ -40,6 +41,11 @@ const seconds = Number(options.seconds)
 if (options.citus) {
   const { compare } = await import("./citus.ts")
   await compare({ rounds, seconds, only: options.only })
+  process.exit()
+}
+if (options.sealing) {
+  const { compare } = await import("./sealing.ts")
+  await compare({ rounds, seconds })
   process.exit()
 }
 const scaleName = options.scale === "small" || options.scale === "vast" ? options.scale : "full"
