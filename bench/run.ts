@@ -2,7 +2,7 @@
  * `npm run bench`: builds its database, starts the service and its comparators, and measures them interleaved.
  *
  * Options: `--rounds 5`, `--seconds 4`, `--scale full|small|vast`, `--only <part of an operation's name>`, `--citus` (a plain server
- * against a cluster, instead of all else), `--write` (stores the tables in RESULTS.md, for complete runs only).
+ * against a cluster, instead of all else), `--sealing` (what sealing costs, instead of all else), `--write` (stores the tables in RESULTS.md, for complete runs only).
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -32,8 +32,8 @@ const { values: options } = parseArgs({
   },
 })
 // A part of a run would replace the complete results of this machine.
-if (options.write && (options.only !== "" || options.scale !== "full" || options.citus)) {
-  console.error("--write stores complete runs only: leave out --only, --scale and --citus, or leave out --write.")
+if (options.write && (options.only !== "" || options.scale !== "full" || options.citus || options.sealing)) {
+  console.error("--write stores complete runs only: leave out --only, --scale, --citus and --sealing, or --write.")
   process.exit(1)
 }
 const rounds = Number(options.rounds)
