@@ -19,7 +19,7 @@ await client.connect()
 const ids = Array.from({ length: Number(count) }, newId)
 const types = ids.map((_, n) => names[n % names.length])
 const owners = ids.map((_, n) => organizations[(n % names.length) % organizations.length])
-// Two statements: Citus stores the events on its workers, and the outbox on the coordinator.
+// A statement for each table: Citus stores the events on its workers, and the outbox on the coordinator.
 await client.query("BEGIN")
 await client.query(
   `INSERT INTO events (organization_id, id, type, occurred_at, actor, data)
@@ -27,6 +27,11 @@ await client.query(
     json_build_object('id', id, 'name', 'Customer ' || n, 'slug', 'customer-' || n)
   FROM unnest($1::uuid[], $2::uuid[], $3::text[]) WITH ORDINALITY AS new (organization, id, type, n)`,
   [owners, ids, types],
+)
+await client.query(
+  `INSERT INTO event_arrivals (organization_id, event_id)
+  SELECT organization, id FROM unnest($1::uuid[], $2::uuid[]) AS new (organization, id)`,
+  [owners, ids],
 )
 await client.query(
   `INSERT INTO webhook_outbox (organization_id, event_id, due_at)

@@ -153,7 +153,7 @@ export const memoryOf = (pid: number | undefined): number | undefined => {
 const MICROS_OF_TICK = 10_000
 
 // Includes ended children: the postmaster outlives the processes of its connections.
-const processorTimeOf = (pid: number | string): number => {
+export const processorTimeOf = (pid: number | string): number => {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
   return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) * MICROS_OF_TICK, 0)

@@ -2,7 +2,7 @@
  * `npm run bench`: builds its database, starts the service and its comparators, and measures them interleaved.
  *
  * Options: `--rounds 5`, `--seconds 4`, `--scale full|small|vast`, `--only <part of an operation's name>`, `--citus` (a plain server
- * against a cluster, instead of all else), `--write` (stores the tables in RESULTS.md, for complete runs only).
+ * against a cluster, instead of all else), `--sealing` (what sealing costs, instead of all else), `--write` (stores the tables in RESULTS.md, for complete runs only).
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -27,12 +27,13 @@ const { values: options } = parseArgs({
     scale: { type: "string", default: "full" },
     only: { type: "string", default: "" },
     citus: { type: "boolean", default: false },
+    sealing: { type: "boolean", default: false },
     write: { type: "boolean", default: false },
   },
 })
 // A part of a run would replace the complete results of this machine.
-if (options.write && (options.only !== "" || options.scale !== "full" || options.citus)) {
-  console.error("--write stores complete runs only: leave out --only, --scale and --citus, or leave out --write.")
+if (options.write && (options.only !== "" || options.scale !== "full" || options.citus || options.sealing)) {
+  console.error("--write stores complete runs only: leave out --only, --scale, --citus and --sealing, or --write.")
   process.exit(1)
 }
 const rounds = Number(options.rounds)
@@ -40,6 +41,11 @@ const seconds = Number(options.seconds)
 if (options.citus) {
   const { compare } = await import("./citus.ts")
   await compare({ rounds, seconds, only: options.only })
+  process.exit()
+}
+if (options.sealing) {
+  const { compare } = await import("./sealing.ts")
+  await compare({ rounds, seconds })
   process.exit()
 }
 const scaleName = options.scale === "small" || options.scale === "vast" ? options.scale : "full"

@@ -179,6 +179,8 @@ export const tables: ReadonlyArray<Table> = [
     removal: "by-organization",
     moving: { isLive: true },
   },
+  { name: "event_arrivals", owner: "events", placement: "distributed", removal: "by-organization" },
+  { name: "event_positions", owner: "events", placement: "distributed", removal: "by-organization" },
   { name: "events", owner: "events", placement: "distributed", removal: "by-organization" },
   { name: "event_streams", owner: "events", placement: "distributed", removal: "by-organization" },
   { name: "organizations", owner: "organizations", placement: "reference", removal: "never" },

@@ -1,10 +1,10 @@
 import { table } from "../statements.ts"
 
-/** The event log as a Merkle tree. Its rows are only inserted. */
+/** The event log as a Merkle tree. Its rows are only inserted. The leaves are in `event_positions`. */
 export const audit: ReadonlyArray<string> = [
   ...table(
     "event_hashes",
-    "A node of the tree of an event log. Level 0 are the leaves; a node of a level covers 2^level of them. Grows by a row for each event and one for each 256; never deleted.",
+    "A node of the tree of an event log, above the leaves: a node of level 8, 16 or 24 covers 2^level of them. Grows by a row for each 256 events; never deleted.",
     `
     organization_id uuid NOT NULL,
     level smallint NOT NULL,

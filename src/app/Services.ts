@@ -1,5 +1,6 @@
 /** The layer graph of all use cases: one line per domain. Adding a domain adds its line at its place in the order. */
-import { Layer } from "effect"
+import { PgClient } from "@effect/sql-pg"
+import { Effect, Layer } from "effect"
 import * as Access from "../domains/access/Layer.ts"
 import * as Audit from "../domains/audit/Layer.ts"
 import * as Components from "../domains/components/Layer.ts"
@@ -7,6 +8,7 @@ import * as Connectors from "../domains/connectors/Layer.ts"
 import * as Customers from "../domains/customers/Layer.ts"
 import * as Entitlements from "../domains/entitlements/Layer.ts"
 import * as Events from "../domains/events/Layer.ts"
+import * as EventsSharded from "../domains/events/sharded/LayerSharded.ts"
 import * as Flags from "../domains/flags/Layer.ts"
 import * as Groups from "../domains/groups/Layer.ts"
 import * as Idempotency from "../domains/idempotency/Layer.ts"
@@ -31,6 +33,7 @@ import * as DedicatedConnections from "../infra/database/DedicatedConnections.ts
 import * as Transactions from "../infra/database/Transactions.ts"
 import * as SealedCursors from "../infra/SealedCursors.ts"
 import * as SecretBox from "../infra/SecretBox.ts"
+import { hasCitus } from "../kernel/database/Statements.ts"
 import { Shutdown } from "../kernel/ports/Shutdown.ts"
 
 /** What all domains stand on. */
@@ -40,6 +43,15 @@ const ports = Layer.mergeAll(
   Shutdown.layer,
   SealedCursors.layer,
   SecretBox.layer,
+)
+
+/** The repositories whose statements have a form for each kind of database. */
+const onOneServer = Events.repositories
+const onCitus = EventsSharded.repositories
+
+/** What the database is decides their form, once. */
+const repositories = Layer.unwrap(
+  Effect.map(Effect.flatMap(PgClient.PgClient, hasCitus), (isSharded) => (isSharded ? onCitus : onOneServer)),
 )
 
 /**
@@ -76,4 +88,4 @@ export const services = Maintenance.layer
     Layer.provideMerge(Events.layer),
     Layer.provideMerge(Idempotency.layer),
   )
-  .pipe(Layer.provide(OutboxFilter.layer), Layer.provideMerge(ports))
+  .pipe(Layer.provideMerge(repositories), Layer.provide(OutboxFilter.layer), Layer.provideMerge(ports))

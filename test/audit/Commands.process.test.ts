@@ -47,8 +47,9 @@ describe("keyshelf audit", { timeout: 120_000 }, () => {
       assert.strictEqual((yield* run("keyshelf audit verify")).code, 0)
 
       const [edited] = yield* sql<{ id: string }>`
-        UPDATE events SET data = '{"name":"Somebody"}' WHERE position = 5 RETURNING id`
-      yield* sql`DELETE FROM events WHERE position = 7`
+        UPDATE events SET data = '{"name":"Somebody"}'
+        WHERE id = (SELECT event_id FROM event_positions WHERE position = 5) RETURNING id`
+      yield* sql`DELETE FROM events WHERE id = (SELECT event_id FROM event_positions WHERE position = 7)`
       const found = yield* run(all)
       assert.strictEqual(found.code, 1)
       const lines = found.stdout.trimEnd().split("\n")
@@ -58,7 +59,7 @@ describe("keyshelf audit", { timeout: 120_000 }, () => {
       assert.strictEqual(lines.length, 3)
 
       yield* sql`DELETE FROM event_checkpoints`
-      yield* sql`DELETE FROM event_hashes WHERE index > 10`
+      yield* sql`UPDATE event_streams SET sealed_to = 11`
       const cut = yield* run(all)
       assert.match(cut.stdout, /^LOG_SHORTER 14 - .*saved\.txt/m)
     }).pipe(Effect.scoped, Effect.provide(Layer.fresh(testSql))),

@@ -103,26 +103,27 @@ layer(TestService.layer, { excludeTestServices: true })("the event log", (it) =>
           assert.strictEqual((yield* log.get("/events/checkpoint")).status, 409)
         })
       const hash = Buffer.alloc(32, 7)
-      for (const level of [0, 8]) {
-        yield* tamper(
-          ({ organizationId, sql }) => sql`
-            UPDATE event_hashes SET hash = ${hash}
-            WHERE organization_id = ${organizationId} AND level = ${level} AND index = (
-              SELECT max(index) FROM event_hashes WHERE organization_id = ${organizationId} AND level = ${level})`,
-        )
-      }
       yield* tamper(
         ({ organizationId, sql }) =>
-          sql`DELETE FROM event_hashes WHERE organization_id = ${organizationId} AND level = 0 AND index = 299`,
+          sql`UPDATE event_hashes SET hash = ${hash} WHERE organization_id = ${organizationId}`,
       )
+      yield* tamper(
+        ({ organizationId, sql }) => sql`DELETE FROM event_hashes WHERE organization_id = ${organizationId}`,
+      )
+      for (const leaf of [hash, null]) {
+        yield* tamper(
+          ({ organizationId, sql }) => sql`
+            UPDATE event_positions SET leaf = ${leaf} WHERE organization_id = ${organizationId} AND position = 300`,
+        )
+      }
       yield* tamper(
         ({ organizationId, sql }) =>
           sql`UPDATE event_checkpoints SET note = replace(note, E'\n30', E'\n29') WHERE organization_id = ${organizationId}`,
       )
       yield* tamper(({ organizationId, sql }) =>
         Effect.andThen(
-          sql`DELETE FROM event_hashes WHERE organization_id = ${organizationId} AND index >= 290`,
-          sql`DELETE FROM events WHERE organization_id = ${organizationId} AND position > 290`,
+          sql`DELETE FROM event_positions WHERE organization_id = ${organizationId} AND position > 290`,
+          sql`UPDATE event_streams SET sealed_to = 290, head = 290 WHERE organization_id = ${organizationId}`,
         ),
       )
     }),
@@ -151,7 +152,8 @@ layer(TestService.layer, { excludeTestServices: true })("the event log", (it) =>
       const { addMany, get, note, organizationId, positions, size, sql, stream } = yield* openLog
       yield* addMany(20)
       yield* get("/events")
-      yield* sql`DELETE FROM events WHERE organization_id = ${organizationId} AND (position < 4 OR position = 9)`
+      yield* sql`UPDATE event_positions SET leaf = NULL WHERE organization_id = ${organizationId}`
+      yield* sql`DELETE FROM event_positions WHERE organization_id = ${organizationId} AND (position < 4 OR position = 9)`
       yield* note
       assert.strictEqual((yield* stream).base, 9)
       assert.strictEqual(yield* size, (yield* positions).filter((position) => position > 9).length)

@@ -5,6 +5,7 @@ import { leafHash } from "../../src/domains/audit/rules/Tree.ts"
 import { EventLog } from "../../src/domains/events/log/EventLog.ts"
 import { EVENT_TEXT, eventText } from "../../src/domains/events/log/EventText.ts"
 import { newId } from "../../src/kernel/values/Identifiers.ts"
+import { arriving } from "../support/arriving.ts"
 import { allowInventedEvents } from "../support/recorded.ts"
 import { TestService } from "../support/TestService.ts"
 import { openLog } from "./support.ts"
@@ -36,19 +37,24 @@ layer(TestService.layer, { excludeTestServices: true })("the text of an event in
     const log = yield* EventLog
     const id = yield* newId
     const { actorId, actorName, at, data, previous, type } = event
-    yield* sql`
-      INSERT INTO events (organization_id, id, type, occurred_at, actor, data, previous)
-      SELECT ${organizationId}::uuid, ${id}::uuid, ${storable(type)},
-        ${new Date(at).toISOString()}::timestamptz + ${micros}::int * interval '1 microsecond',
-        jsonb_build_object('id', ${storable(actorId)}::text, 'name', ${storable(actorName)}::text),
-        ${JSON.stringify(data)}::text::json, ${previous === null ? null : JSON.stringify(previous)}::text::json`
+    yield* arriving(
+      sql,
+      sql`
+        INSERT INTO events (organization_id, id, type, occurred_at, actor, data, previous)
+        SELECT ${organizationId}::uuid, ${id}::uuid, ${storable(type)},
+          ${new Date(at).toISOString()}::timestamptz + ${micros}::int * interval '1 microsecond',
+          jsonb_build_object('id', ${storable(actorId)}::text, 'name', ${storable(actorName)}::text),
+          ${JSON.stringify(data)}::text::json, ${previous === null ? null : JSON.stringify(previous)}::text::json`,
+    )
     yield* log.place(organizationId)
-    const stored = Option.getOrThrow(yield* log.find(organizationId, id))
-    const [row] = yield* sql<{ text: string; hash: Uint8Array }>`
-      SELECT text, sha256('\\x00'::bytea || convert_to(text, 'UTF8')) AS hash
-      FROM (SELECT ${sql.literal(EVENT_TEXT)} AS text FROM events WHERE organization_id = ${organizationId} AND id = ${id}) AS event`
+    const position = Option.getOrThrow(yield* log.positionOf(organizationId, id))
+    const [stored] = yield* log.readBetween(organizationId, position - 1, position)
+    assert.isDefined(stored)
+    const [row] = yield* sql<{ text: string; leaf: Uint8Array }>`
+      SELECT (SELECT ${sql.literal(EVENT_TEXT)} FROM events WHERE organization_id = ${organizationId} AND id = ${id}) AS text, leaf
+      FROM event_positions WHERE organization_id = ${organizationId} AND position = ${position}`
     assert.strictEqual(row?.text, eventText(stored))
-    assert.deepStrictEqual(Buffer.from(row?.hash ?? []), Buffer.from(leafHash(eventText(stored))))
+    assert.deepStrictEqual(Buffer.from(row?.leaf ?? []), Buffer.from(leafHash(eventText(stored))))
   })
 
   const openLogOnce = Effect.runSync(Effect.cached(openLog))

@@ -34,7 +34,7 @@ layer(TestService.separate, { excludeTestServices: true })("the keeper of event 
       yield* rewritten.addMany(10)
       yield* rewritten.note
       const { organizationId, sql } = rewritten
-      yield* sql`UPDATE event_hashes SET hash = ${Buffer.alloc(32)} WHERE organization_id = ${organizationId} AND index = 3`
+      yield* sql`UPDATE event_positions SET leaf = ${Buffer.alloc(32)} WHERE organization_id = ${organizationId} AND position = 4`
       yield* sql`
         UPDATE event_checkpoints SET signed_at = (signed_at AT TIME ZONE 'UTC' - interval '6 minutes') AT TIME ZONE 'UTC'`
       yield* rewritten.addMany(1)
@@ -70,7 +70,7 @@ layer(TestService.separate, { excludeTestServices: true })("the keeper of event 
         yield* note
         yield* note
         yield* Effect.repeat(step, { while: (more) => more })
-        yield* sql`UPDATE event_hashes SET hash = ${Buffer.alloc(32)} WHERE organization_id = ${organizationId} AND index = 3`
+        yield* sql`UPDATE event_positions SET leaf = ${Buffer.alloc(32)} WHERE organization_id = ${organizationId} AND position = 4`
         yield* step
         const refused = yield* get("/events/checkpoint")
         assert.deepStrictEqual([refused.status, refused.body.code], [409, "EventCheckpoint.Inconsistent"])

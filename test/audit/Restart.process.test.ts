@@ -33,8 +33,10 @@ layer(TestService.separate, { excludeTestServices: true })("a restarted event lo
       yield* note
       const before = yield* note
       // What a damaged table leaves.
-      yield* sql`DELETE FROM events WHERE organization_id = ${organizationId} AND position IN (3, 9)`
-      yield* sql`DELETE FROM event_hashes WHERE organization_id = ${organizationId} AND index = 12`
+      yield* sql`DELETE FROM events WHERE organization_id = ${organizationId} AND id IN (
+        SELECT event_id FROM event_positions WHERE organization_id = ${organizationId} AND position IN (3, 9))`
+      yield* sql`DELETE FROM event_positions WHERE organization_id = ${organizationId} AND position = 3`
+      yield* sql`UPDATE event_positions SET leaf = NULL WHERE organization_id = ${organizationId} AND position = 13`
       assert.strictEqual((yield* get("/events/checkpoint")).status, 409)
       const { first, last } = yield* (yield* LogRestart).restart(organizationId)
       assert.strictEqual(last, before)

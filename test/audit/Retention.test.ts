@@ -127,7 +127,7 @@ layer(TestService.separate, { excludeTestServices: true })("retention of events"
           yield* log.checkpoint
         }
         const { organizationId, sql } = rewritten
-        yield* sql`UPDATE event_hashes SET hash = ${Buffer.alloc(32)} WHERE organization_id = ${organizationId} AND index = 2`
+        yield* sql`UPDATE event_positions SET leaf = ${Buffer.alloc(32)} WHERE organization_id = ${organizationId} AND position = 3`
         const before = yield* rewritten.positions
         yield* then(RETAINED_DAYS + 5)
         assert.strictEqual((yield* Effect.exit(prune))._tag, "Failure")
@@ -161,7 +161,8 @@ layer(TestService.separate, { excludeTestServices: true })("retention of events"
           const left = yield* positions
           assert.isBelow(left.length, (RETAINED_DAYS + 2) * 4)
           left.forEach((position, number) => assert.strictEqual(position, left[0]! + number))
-          yield* sql`DELETE FROM events WHERE organization_id = ${organizationId} AND position = ${left[0]!}`
+          yield* sql`DELETE FROM events WHERE organization_id = ${organizationId} AND id = (
+            SELECT event_id FROM event_positions WHERE organization_id = ${organizationId} AND position = ${left[0]!})`
           assert.deepStrictEqual(
             (yield* findings(organizationId, saved)).map(({ kind }) => kind),
             ["EVENT_MISSING"],

@@ -2,6 +2,7 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Schedule } from "effect"
 import { shell } from "../cli/shell.ts"
+import { arriving } from "../support/arriving.ts"
 import { installation } from "../support/Nodes.ts"
 import { allowInventedEvents } from "../support/recorded.ts"
 import { TestDatabase, testSql } from "../support/TestDatabase.ts"
@@ -32,16 +33,19 @@ describe("kill -9 while two nodes seal and delete", { timeout: 900_000 }, () => 
           Array.from({ length: EVENTS / perInsert }, (_, number) => number),
           (number) => {
             const at = new Date(Date.now() - (number < EVENTS / perInsert / 3 ? 50 * DAY : 0))
-            return sql`
-              INSERT INTO events (organization_id, id, type, occurred_at, actor, data)
-              SELECT organizations.id, gen_random_uuid(), 'COMPONENT_CREATED', ${at}, '{"id":"a","name":"b"}', '{"name":"c"}'
-              FROM organizations, generate_series(1, ${perInsert}::int)`
+            return arriving(
+              sql,
+              sql`
+                INSERT INTO events (organization_id, id, type, occurred_at, actor, data)
+                SELECT organizations.id, gen_random_uuid(), 'COMPONENT_CREATED', ${at}, '{"id":"a","name":"b"}', '{"name":"c"}'
+                FROM organizations, generate_series(1, ${perInsert}::int)`,
+            )
           },
           { discard: true },
         ),
       )
       const sealed = Effect.map(
-        sql<{ count: number }>`SELECT count(*)::int AS count FROM event_hashes WHERE level = 0`,
+        sql<{ count: number }>`SELECT coalesce(sum(sealed_to - base), 0)::int AS count FROM event_streams`,
         ([row]) => row?.count ?? 0,
       )
       const until = (least: number) =>
@@ -63,11 +67,12 @@ describe("kill -9 while two nodes seal and delete", { timeout: 900_000 }, () => 
         Effect.repeat({ until: ([row]) => (row?.count ?? 0) > 0, schedule: Schedule.spaced("100 millis") }),
         Effect.timeout("120 seconds"),
       )
-      const [leaves] = yield* sql<{ count: number; distinct: number; last: number }>`
-        SELECT count(*)::int AS count, count(DISTINCT index)::int AS distinct, max(index)::int AS last
-        FROM event_hashes WHERE level = 0`
-      assert.strictEqual(leaves?.count, leaves?.distinct)
-      assert.strictEqual(leaves?.count, (leaves?.last ?? 0) + 1)
+      const [leaves] = yield* sql<{ count: number; events: number; last: number }>`
+        SELECT count(leaf)::int AS count, count(DISTINCT event_id)::int AS events, max(position)::int AS last
+        FROM event_positions`
+      const [stored] = yield* sql<{ count: number }>`SELECT count(*)::int AS count FROM events`
+      assert.strictEqual(leaves?.events, stored?.count)
+      assert.strictEqual(leaves?.count, leaves?.last)
       const verified = yield* shell("keyshelf audit verify", settings)
       assert.strictEqual(verified.code, 0, verified.stdout + verified.stderr)
       assert.match(verified.stdout, /no findings/)

@@ -23,6 +23,10 @@ const findingsOf = Effect.fnUntraced(function* (log: Log, savedNotes: ReadonlyAr
   ])
 })
 
+/** The id of the event at a position, in SQL. */
+const eventAt = ({ organizationId, sql }: Log, position: number) => sql`(
+  SELECT event_id FROM event_positions WHERE organization_id = ${organizationId} AND position = ${position})`
+
 /** A log of more than 600 sealed events, and its newest note. */
 const sealedLog = Effect.gen(function* () {
   const log = yield* openLog
@@ -52,20 +56,28 @@ layer(TestService.layer, { excludeTestServices: true })("verifying a stored log"
     Effect.gen(function* () {
       const { log } = yield* sealedLog
       const { organizationId, sql } = log
+      const at = (position: number) => sql`organization_id = ${organizationId} AND id = ${eventAt(log, position)}`
+      const id = randomUUID()
       const edits = [
-        sql`UPDATE events SET data = '{"name":"other"}' WHERE organization_id = ${organizationId} AND position = 5`,
-        sql`UPDATE events SET type = 'COMPONENT_DELETED' WHERE organization_id = ${organizationId} AND position = 300`,
-        sql`UPDATE events SET actor = actor || '{"name":"Nobody"}' WHERE organization_id = ${organizationId} AND position = 301`,
+        sql`UPDATE events SET data = '{"name":"other"}' WHERE ${at(5)}`,
+        sql`UPDATE events SET type = 'COMPONENT_DELETED' WHERE ${at(300)}`,
+        sql`UPDATE events SET actor = actor || '{"name":"Nobody"}' WHERE ${at(301)}`,
         sql`UPDATE events SET occurred_at = (occurred_at AT TIME ZONE 'UTC' + interval '1 second') AT TIME ZONE 'UTC'
-          WHERE organization_id = ${organizationId} AND position = 302`,
-        sql`UPDATE events SET previous = '{}' WHERE organization_id = ${organizationId} AND position = 303`,
-        sql`UPDATE events SET id = ${randomUUID()} WHERE organization_id = ${organizationId} AND position = 304`,
-        sql`UPDATE events SET resource = 'hidden' WHERE organization_id = ${organizationId} AND position = 305`,
+          WHERE ${at(302)}`,
+        sql`UPDATE events SET previous = '{}' WHERE ${at(303)}`,
+        sql`UPDATE events SET id = ${id} WHERE ${at(304)}`,
+        sql`UPDATE event_positions SET event_id = ${id} WHERE organization_id = ${organizationId} AND position = 304`,
+        sql`UPDATE events SET resource = 'hidden' WHERE ${at(305)}`,
+        ...["type", "resource", "actor_id"].map(
+          (column, number) => sql`
+            UPDATE event_positions SET ${sql(column)} = 'hidden'
+            WHERE organization_id = ${organizationId} AND position = ${306 + number}`,
+        ),
       ]
       yield* Effect.all(edits)
       assert.deepStrictEqual(
         yield* findingsOf(log),
-        [5, 300, 301, 302, 303, 304, 305].map((position) => ["EVENT_CHANGED", position]),
+        [5, 300, 301, 302, 303, 304, 305, 306, 307, 308].map((position) => ["EVENT_CHANGED", position]),
       )
     }),
   )
@@ -75,10 +87,12 @@ layer(TestService.layer, { excludeTestServices: true })("verifying a stored log"
       const { log } = yield* sealedLog
       const { organizationId, sql } = log
       const at = (position: number) => sql`organization_id = ${organizationId} AND position = ${position}`
-      yield* sql`DELETE FROM events WHERE ${at(10)}`
-      yield* sql`UPDATE events SET position = 1000000 WHERE ${at(20)}`
-      yield* sql`UPDATE events SET position = 20 WHERE ${at(21)}`
-      yield* sql`UPDATE events SET position = 21 WHERE ${at(1_000_000)}`
+      yield* sql`DELETE FROM events WHERE organization_id = ${organizationId} AND id = ${eventAt(log, 10)}`
+      const leafAt = (position: number) => sql`(SELECT leaf FROM event_positions WHERE ${at(position)})`
+      const [leaves] = yield* sql`SELECT ${leafAt(20)} AS "20", ${leafAt(21)} AS "21"`
+      yield* sql`UPDATE event_positions SET position = 1000000 WHERE ${at(20)}`
+      yield* sql`UPDATE event_positions SET position = 20, leaf = ${leaves?.["20"]} WHERE ${at(21)}`
+      yield* sql`UPDATE event_positions SET position = 21, leaf = ${leaves?.["21"]} WHERE ${at(1_000_000)}`
       assert.deepStrictEqual(yield* findingsOf(log), [
         ["EVENT_MISSING", 10],
         ["EVENT_CHANGED", 20],
@@ -99,7 +113,7 @@ layer(TestService.layer, { excludeTestServices: true })("verifying a stored log"
         ["HISTORY_REWRITTEN", 256],
         ["HISTORY_REWRITTEN", 512],
       ])
-      yield* sql`DELETE FROM event_hashes WHERE organization_id = ${organizationId} AND level = 0 AND index = 99`
+      yield* sql`UPDATE event_positions SET leaf = NULL WHERE organization_id = ${organizationId} AND position = 100`
       assert.deepStrictEqual((yield* findingsOf(log))[0], ["EVENT_CHANGED", 100])
       yield* sql`DELETE FROM event_checkpoints WHERE organization_id = ${organizationId}`
       assert.deepStrictEqual((yield* findingsOf(log, [note])).at(-1), ["HISTORY_REWRITTEN", size])
@@ -111,8 +125,10 @@ layer(TestService.layer, { excludeTestServices: true })("verifying a stored log"
       const { log, note } = yield* sealedLog
       const { organizationId, sql } = log
       const size = yield* log.size
-      yield* sql`DELETE FROM events WHERE organization_id = ${organizationId} AND (position > 500 OR position IS NULL)`
-      yield* sql`DELETE FROM event_hashes WHERE organization_id = ${organizationId} AND index >= 500 AND level = 0`
+      yield* sql`DELETE FROM event_positions WHERE organization_id = ${organizationId} AND position > 500`
+      yield* sql`DELETE FROM events WHERE organization_id = ${organizationId} AND id NOT IN (
+        SELECT event_id FROM event_positions WHERE organization_id = ${organizationId})`
+      yield* sql`UPDATE event_streams SET sealed_to = 500 WHERE organization_id = ${organizationId}`
       yield* sql`DELETE FROM event_hashes WHERE organization_id = ${organizationId} AND index >= 1 AND level = 8`
       yield* sql`DELETE FROM event_checkpoints WHERE organization_id = ${organizationId}`
       assert.deepStrictEqual(yield* findingsOf(log), [])

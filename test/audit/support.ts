@@ -3,13 +3,13 @@ import { PgClient } from "@effect/sql-pg"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { Checkpoints } from "../../src/domains/audit/Checkpoints.ts"
-import { AuditRepo } from "../../src/domains/audit/Repo.ts"
 import { Sealing } from "../../src/domains/audit/Sealing.ts"
-import { EventLog } from "../../src/domains/events/log/EventLog.ts"
+import { EventLog, sizeOf } from "../../src/domains/events/log/EventLog.ts"
 import { Events } from "../../src/domains/events/Service.ts"
 import { logOrigin } from "../../src/domains/signing/VerifierKey.ts"
 import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
+import { arriving } from "../support/arriving.ts"
 import { TestService } from "../support/TestService.ts"
 
 /** An organization of its own, and its event log. */
@@ -21,7 +21,6 @@ export const openLog = Effect.gen(function* () {
   const checkpoints = yield* Checkpoints
   const sealing = yield* Sealing
   const log = yield* EventLog
-  const repo = yield* AuditRepo
   const { organizationId, token } = yield* tenant()
   const source = { organizationId, actor: platformIdentity }
   const get = (path: string) => core("GET", path, { token })
@@ -34,13 +33,17 @@ export const openLog = Effect.gen(function* () {
     post: (path: string, body: object) => core("POST", path, { token, body }),
     emit: (name: string) => transactions.run(events.emit(source, "COMPONENT_CREATED", { name })),
     /** Adds many events at once, at a time. */
-    addMany: (count: number, at: Date = new Date()) => sql`
-      INSERT INTO events (organization_id, id, type, occurred_at, actor, data)
-      SELECT ${organizationId}::uuid, gen_random_uuid(), 'COMPONENT_CREATED', ${at}, ${sql.json(platformIdentity)},
-        ('{"name":"number ' || number || '"}')::json
-      FROM generate_series(1, ${count}::int) AS number`,
+    addMany: (count: number, at: Date = new Date()) =>
+      arriving(
+        sql,
+        sql`
+          INSERT INTO events (organization_id, id, type, occurred_at, actor, data)
+          SELECT ${organizationId}::uuid, gen_random_uuid(), 'COMPONENT_CREATED', ${at}, ${sql.json(platformIdentity)},
+            ('{"name":"number ' || number || '"}')::json
+          FROM generate_series(1, ${count}::int) AS number`,
+      ),
     seal: sealing.seal(organizationId),
-    size: repo.size(organizationId),
+    size: Effect.map(log.stream(organizationId), sizeOf),
     checkpoint: checkpoints.current(organizationId),
     stream: log.stream(organizationId),
     /** The text of the newest checkpoint, over HTTP. */
@@ -58,14 +61,16 @@ export const openLog = Effect.gen(function* () {
     /** The positions of the stored events, in order. */
     positions: Effect.map(
       sql<{ position: number }>`
-        SELECT position::int AS position FROM events
-        WHERE organization_id = ${organizationId} AND position IS NOT NULL ORDER BY position`,
+        SELECT position::int AS position FROM event_positions
+        JOIN events ON events.organization_id = event_positions.organization_id AND events.id = event_id
+        WHERE events.organization_id = ${organizationId} ORDER BY position`,
       (rows) => rows.map(({ position }) => position),
     ),
     /** The hashes of the leaves, in order. */
     leaves: Effect.map(
       sql<{ hash: Uint8Array }>`
-        SELECT hash FROM event_hashes WHERE organization_id = ${organizationId} AND level = 0 ORDER BY index`,
+        SELECT leaf AS hash FROM event_positions
+        WHERE organization_id = ${organizationId} AND leaf IS NOT NULL ORDER BY position`,
       (rows) => rows.map(({ hash }) => hash),
     ),
   }

@@ -150,10 +150,11 @@ layer(TestService.layer, { excludeTestServices: true })("the event stream", (it)
   it.effect("stores the properties of a record in their order", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
-      const { token } = yield* tenant()
+      const { organizationId, token } = yield* tenant()
       const { text } = yield* core("POST", "/components", { token, body: { name: "ordered", version: "1" } })
       const sql = yield* PgClient.PgClient
-      const [row] = yield* sql<{ data: string }>`SELECT data::text AS data FROM events WHERE data->>'name' = 'ordered'`
+      const [row] = yield* sql<{ data: string }>`
+        SELECT data::text AS data FROM events WHERE organization_id = ${organizationId} AND type = 'COMPONENT_CREATED'`
       assert.deepStrictEqual(JSON.parse(row?.data ?? ""), JSON.parse(text))
     }),
   )

@@ -159,7 +159,7 @@ layer(TestService.layer, { excludeTestServices: true })("filters of the event st
       const sql = yield* PgClient.PgClient
       yield* list("limit=1")
       // The events of today come after them.
-      yield* sql`UPDATE events SET position = position + 5000 WHERE organization_id = ${organizationId}`
+      yield* sql`UPDATE event_positions SET position = position + 5000 WHERE organization_id = ${organizationId}`
       yield* sql`UPDATE event_streams SET head = head + 5000 WHERE organization_id = ${organizationId}`
       // Events of ten hours. The third got its position after the fourth, because it committed later.
       const start = Date.UTC(2026, 0, 1)
@@ -167,10 +167,13 @@ layer(TestService.layer, { excludeTestServices: true })("filters of the event st
       const minutes = [1, 60, 120, 121, 180, 240, 300, 301, 360, 600]
       for (const [index, minute] of minutes.entries()) {
         const millis = (start + minute * 60_000).toString(16).padStart(12, "0")
-        yield* sql`INSERT INTO events (organization_id, id, position, type, occurred_at, actor, resource, data)
-          VALUES (${organizationId}, ${`${millis.slice(0, 8)}-${millis.slice(8)}-7000-8000-00000000000${index}`},
-            ${index === 3 ? 1002 : index === 2 ? 1003 : 1000 + index}, ${index % 2 === 0 ? "RELEASE_CREATED" : "RELEASE_DELETED"},
-            ${new Date(at(minute))}, ${sql.json(platformIdentity)}, ${`r${minute}`}, '{}')`
+        const id = `${millis.slice(0, 8)}-${millis.slice(8)}-7000-8000-00000000000${index}`
+        const position = index === 3 ? 1002 : index === 2 ? 1003 : 1000 + index
+        const type = index % 2 === 0 ? "RELEASE_CREATED" : "RELEASE_DELETED"
+        yield* sql`INSERT INTO events (organization_id, id, type, occurred_at, actor, resource, data)
+          VALUES (${organizationId}, ${id}, ${type}, ${new Date(at(minute))}, ${sql.json(platformIdentity)}, ${`r${minute}`}, '{}')`
+        yield* sql`INSERT INTO event_positions (organization_id, position, event_id, type, resource, actor_id)
+          VALUES (${organizationId}, ${position}, ${id}, ${type}, ${`r${minute}`}, ${platformIdentity.id})`
       }
       const found = (query: string) =>
         Effect.map(list(`limit=100&${query}`), ({ body }) =>

@@ -10,6 +10,7 @@ import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import { newId } from "../../src/kernel/values/Identifiers.ts"
 import { now } from "../../src/kernel/values/Timestamp.ts"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
+import { arriving } from "../support/arriving.ts"
 import { allowInventedEvents } from "../support/recorded.ts"
 import { TestService } from "../support/TestService.ts"
 import type { Call } from "../support/TestService.ts"
@@ -261,10 +262,13 @@ layer(TestService.separate.pipe(Layer.provide(Layer.succeed(LiveStreamLimits, pa
         yield* until(Effect.map(followers.open, (count) => count === 1))
         const before = process.memoryUsage()
         // 96 MB: far more than the socket buffers.
-        yield* sql`
-          INSERT INTO events (organization_id, id, type, occurred_at, actor, data)
-          SELECT ${organizationId}, gen_random_uuid(), 'COMPONENT_CREATED', 'epoch', '{}',
-            json_build_object('name', repeat('x', 48000)) FROM generate_series(1, 2000)`
+        yield* arriving(
+          sql,
+          sql`
+            INSERT INTO events (organization_id, id, type, occurred_at, actor, data)
+            SELECT ${organizationId}, gen_random_uuid(), 'COMPONENT_CREATED', 'epoch', '{}',
+              json_build_object('name', repeat('x', 48000)) FROM generate_series(1, 2000)`,
+        )
         yield* free
         const after = process.memoryUsage()
         assert.isBelow(after.external - before.external, 48 * 1024 * 1024)

@@ -55,7 +55,7 @@ const AT = Date.UTC(2032, 0, 1)
 const overrides: Overrides = {
   instances: { end_license_date: `'2031-12-01'` },
   term_schedules: { due_at: `'epoch'` },
-  events: { position: "NULL", occurred_at: `'2026-01-01'` },
+  events: { occurred_at: `'2026-01-01'` },
   credentials: {
     expires_at: `'2030-01-01'`,
     expiry_told_at: `CASE WHEN number % 20 = 0 THEN NULL ELSE '2030-01-02'::timestamptz END`,

@@ -22,9 +22,13 @@ describe("kill -9 during the removal of an organization", { timeout: 120_000 }, 
       )
       const [removed, other] = created.map(({ body }) => String(body.id))
       yield* sql`
-        INSERT INTO events (organization_id, id, type, occurred_at, actor, data)
-        SELECT organization::uuid, gen_random_uuid(), 'CUSTOMER_UPDATED', '2026-01-01', '{}', '{}'
-        FROM unnest(${[removed, other]}::text[]) AS organization, generate_series(1, ${EVENTS}::int)`
+        WITH event AS (
+          INSERT INTO events (organization_id, id, type, occurred_at, actor, data)
+          SELECT organization::uuid, gen_random_uuid(), 'CUSTOMER_UPDATED', '2026-01-01', '{}', '{}'
+          FROM unnest(${[removed, other]}::text[]) AS organization, generate_series(1, ${EVENTS}::int)
+          RETURNING organization_id, id
+        )
+        INSERT INTO event_arrivals (organization_id, event_id) SELECT organization_id, id FROM event`
       const eventsOf = (organizationId: string | undefined) =>
         Effect.map(
           sql<{ count: number }>`SELECT count(*)::int AS count FROM events WHERE organization_id = ${organizationId}`,

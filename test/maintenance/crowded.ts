@@ -9,6 +9,7 @@ import { Rollups } from "../../src/domains/usage/history/Rollups.ts"
 import { now } from "../../src/kernel/values/Timestamp.ts"
 import { populate } from "../contract/scenarios.ts"
 import { linesOf, newSource } from "../offline-bundles/LedgerSite.ts"
+import { arriving } from "../support/arriving.ts"
 import { TestService } from "../support/TestService.ts"
 
 /** All tables with rows of organizations. A partition counts as part of its table. */
@@ -89,9 +90,19 @@ export const crowdedBy = Effect.fnUntraced(function* (many: number) {
     token: service.operator,
     body: { connectors: ["*"] },
   })
-  yield* service.core("GET", "/events/checkpoint", { token })
   const actor = sql.json({ id: randomUUID(), name: "many" })
   const at = yield* now
+  const addEvents = (count: number) =>
+    arriving(
+      sql,
+      sql`
+        INSERT INTO events (organization_id, id, type, occurred_at, actor, data)
+        SELECT ${organizationId}::uuid, gen_random_uuid(), 'CUSTOMER_UPDATED', ${at}, ${actor}, '{}'
+        FROM generate_series(1, ${count}::int)`,
+    )
+  // A node of the tree of the event log has 256 events.
+  yield* addEvents(256)
+  yield* service.core("GET", "/events/checkpoint", { token })
   yield* sql`
     INSERT INTO usage_events (organization_id, instance_id, entitlement_id, period_start, ordinal, timestamp, behavior, value,
       reported_at, reported_by)
@@ -112,10 +123,7 @@ export const crowdedBy = Effect.fnUntraced(function* (many: number) {
   yield* sql`
     INSERT INTO usage_drop_changes SELECT organization_id, instance_id, entitlement_id, period_start
     FROM usage_totals WHERE organization_id = ${organizationId}`
-  yield* sql`
-    INSERT INTO events (organization_id, id, type, occurred_at, actor, data)
-    SELECT ${organizationId}::uuid, gen_random_uuid(), 'CUSTOMER_UPDATED', ${at}, ${actor}, '{}'
-    FROM generate_series(1, ${many}::int)`
+  yield* addEvents(many)
   yield* sql`
     INSERT INTO customers (organization_id, id, name, slug, created_at, created_by, updated_at, updated_by)
     SELECT ${organizationId}::uuid, gen_random_uuid(), 'many', 'many-' || number, ${at}, ${actor}, ${at}, ${actor}

@@ -19,12 +19,17 @@ const aliases: Readonly<Record<string, string>> = {
   deployment_zone: "zone",
 }
 
-/** Tables with one row for each organization, and endpoints with their lanes, of which an organization has few. */
+/**
+ * Tables with one row for each organization, those that placing and sealing fill, and endpoints with their lanes, of which an
+ * organization has few.
+ */
 const single = new Set([
   "catalog_versions",
   "connector_inclusions",
+  "event_arrivals",
   "event_checkpoints",
   "event_hashes",
+  "event_positions",
   "event_streams",
   "memberships",
   "offline_lists",
@@ -109,6 +114,12 @@ export const multiplyRows = Effect.fnUntraced(function* (
             generate_series(${from}::int, ${to}::int) AS number`,
         )
       }
+      // The copies of events have no position yet.
+      yield* sql.unsafe(
+        `INSERT INTO event_arrivals (organization_id, event_id)
+        SELECT ${overrides["events"]?.["organization_id"] ?? `'${organizationId}'`}, md5('event' || number)::uuid
+        FROM generate_series(${from}::int, ${to}::int) AS number`,
+      )
     }),
   )
 })

@@ -7,7 +7,7 @@ import { platformIdentity } from "../../kernel/contract/Caller.ts"
 import type { Transaction } from "../../kernel/database/Transactions.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
-import { EventLog } from "../events/log/EventLog.ts"
+import { EventLog, sizeOf } from "../events/log/EventLog.ts"
 import { Signer } from "../signing/Signer.ts"
 import { logOrigin } from "../signing/VerifierKey.ts"
 import { inconsistent } from "./Inconsistency.ts"
@@ -62,7 +62,7 @@ export class Checkpoints extends Context.Service<
       /** The lock, the size and the root of the tree, and the newest checkpoint, which is right. */
       const confirmed = Effect.fnUntraced(function* (organizationId: string) {
         yield* repo.lock(organizationId)
-        const size = yield* repo.size(organizationId)
+        const size = sizeOf(yield* log.stream(organizationId))
         const newest = Option.getOrUndefined(yield* repo.newestCheckpoint(organizationId))
         const ranges = [whole(size), ...(newest === undefined ? [] : [whole(newest.size)])]
         const lookup = yield* repo.nodes(organizationId, neededFor(ranges))

@@ -3,7 +3,7 @@ import { Context, Effect, Layer, Option } from "effect"
 import { invalid, noSuch } from "../../kernel/contract/Problem.ts"
 import type { ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
-import { EventLog } from "../events/log/EventLog.ts"
+import { EventLog, sizeOf } from "../events/log/EventLog.ts"
 import { Checkpoints } from "./Checkpoints.ts"
 import { EventNotFound } from "./Errors.ts"
 import { inconsistent } from "./Inconsistency.ts"
@@ -53,13 +53,13 @@ export class EventProofs extends Context.Service<
       return EventProofs.of({
         inclusion: Effect.fn("EventProofs.inclusion")(function* (organizationId, eventId) {
           const { note, size } = yield* checkpoints.current(organizationId)
-          const event = Option.getOrUndefined(yield* log.find(organizationId, eventId))
+          const position = Option.getOrUndefined(yield* log.positionOf(organizationId, eventId))
           const { base } = yield* log.stream(organizationId)
-          const index = event === undefined ? -1 : event.position - 1 - base
+          const index = position === undefined ? -1 : position - 1 - base
           if (index < 0 || index >= size) {
             return yield* new EventNotFound({
               detail:
-                event !== undefined && index < 0
+                position !== undefined && index < 0
                   ? `The event "${eventId}" is older than the event log: it occurred before the upgrade that introduced it.`
                   : noSuch("event", eventId),
             })
@@ -71,7 +71,7 @@ export class EventProofs extends Context.Service<
         consistency: Effect.fn("EventProofs.consistency")(function* (organizationId, { from, to }) {
           if (to < from) return yield* invalid("query.to", "must not be less than from", to)
           yield* sealing.seal(organizationId)
-          const size = yield* repo.size(organizationId)
+          const size = sizeOf(yield* log.stream(organizationId))
           if (to > size) return yield* invalid("query.to", `must not be more than the ${size} events of the log`, to)
           const hashes = yield* rootsOf(organizationId, consistencyRanges(from, to))
           return { from, to, hashes: hashes.map((hash) => Buffer.from(hash).toString("base64")) }

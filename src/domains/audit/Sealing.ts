@@ -1,21 +1,29 @@
 /**
- * Seals events: places them, and stores their hashes as leaves of their log's tree (docs/adr/0012-event-log-tree.md). Writers do not
+ * Seals events: places them with their hashes, and adds these to their log's tree (docs/adr/0012-event-log-tree.md). Writers do not
  * wait for it. A batch is one transaction under the log's own lock. So a killed process leaves whole batches, and of two nodes one
  * continues where the other stopped.
  */
 import { Context, Effect, Layer, Option } from "effect"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { EventLog } from "../events/log/EventLog.ts"
+import { EventLeaves } from "../events/log/Leaves.ts"
+import type { Sealed } from "../events/log/Leaves.ts"
+import type { PlacedStream } from "../events/log/EventLog.ts"
 import { inconsistent } from "./Inconsistency.ts"
 import type { EventCheckpointInconsistent } from "./Errors.ts"
 import { AuditRepo } from "./Repo.ts"
-import { completedRanges, nodeAbove, openNodes } from "./rules/Tree.ts"
+import { completedRanges, nodeAbove } from "./rules/Tree.ts"
 import type { NodeRange, TreeNode } from "./rules/Tree.ts"
 
 /** The most events per transaction. */
 export const SEAL_BATCH = 1_000
 
 const MISSING_HASHES = "Hashes of events are missing."
+
+/** The most events per transaction of several logs. Readers of these streams wait for it. */
+const TOGETHER_BATCH = 10_000
+
+const isWhole = ({ head, sealedTo }: PlacedStream): boolean => sealedTo === head
 
 /** How far a log is sealed. */
 export interface SealedLog {
@@ -29,16 +37,25 @@ export interface SealedLog {
 export class Sealing extends Context.Service<
   Sealing,
   {
-    /** Places new events and seals all that have a position. Fails if an event or a hash is missing: nothing after it can be sealed. */
+    /** Places new events and seals all that have a position. Fails if one is missing: nothing after it can be sealed. */
     readonly seal: (organizationId: string) => Effect.Effect<void, EventCheckpointInconsistent>
     /** Places new events and seals up to {@link SEAL_BATCH}. */
     readonly sealSome: (organizationId: string) => Effect.Effect<SealedLog, EventCheckpointInconsistent>
+    /**
+     * Places and seals new events of up to {@link maxTogether} logs in one transaction, some of each. Returns what was sealed. Logs that
+     * others work on, that have no new events, or that need more than placing, are left for {@link sealSome}.
+     */
+    readonly sealTogether: (
+      organizationIds: ReadonlyArray<string>,
+    ) => Effect.Effect<ReadonlyMap<string, SealedLog>, EventCheckpointInconsistent>
+    readonly maxTogether: number
   }
 >()("keyshelf/audit/Sealing") {
   static readonly layer = Layer.effect(
     Sealing,
     Effect.gen(function* () {
       const log = yield* EventLog
+      const leaves = yield* EventLeaves
       const repo = yield* AuditRepo
       const transactions = yield* Transactions
 
@@ -52,36 +69,77 @@ export class Sealing extends Context.Service<
         yield* repo.insertNodes(organizationId, nodes)
       })
 
-      const sealNext = Effect.fnUntraced(function* (organizationId: string) {
-        const next = yield* repo.sealNext(organizationId, SEAL_BATCH, true)
-        const isRefused = next.size === 0 && next.added === 0 && next.found > 0
-        if (!isRefused) return next
-        const isNew = Option.isNone(yield* repo.newestCheckpoint(organizationId))
-        if (isNew) yield* log.beginBehindGaps(organizationId)
-        return yield* repo.sealNext(organizationId, SEAL_BATCH, false)
+      const advance = (organizationId: string, isWhole: boolean) =>
+        Effect.map(
+          leaves.advance(organizationId, SEAL_BATCH, { isWhole }),
+          Option.getOrElse((): Sealed => ({ head: 0, base: 0, sealed: 0, reach: 0, follow: 0 })),
+        )
+
+      /** Adds leaves to the tree, after those that are missing were stored: placing stores none for a log that begins anew. */
+      const addLeaves = Effect.fnUntraced(function* (organizationId: string) {
+        const next = yield* advance(organizationId, true)
+        if (next.follow === next.reach) return next
+        yield* leaves.fill(organizationId, SEAL_BATCH)
+        const filled = yield* advance(organizationId, true)
+        if (filled.follow === filled.reach) return filled
+        const isNew = filled.sealed === filled.base && Option.isNone(yield* repo.newestCheckpoint(organizationId))
+        if (isNew) {
+          yield* leaves.beginBehindGaps(organizationId)
+          yield* leaves.fill(organizationId, SEAL_BATCH)
+        }
+        return yield* advance(organizationId, false)
+      })
+
+      const grow = Effect.fnUntraced(function* (organizationId: string, size: number, grown: number) {
+        for (const range of completedRanges(size, grown)) yield* addNodes(organizationId, range)
+      })
+
+      /** Adds the nodes above leaves that placing has added to the tree. */
+      const sealedNow = Effect.fnUntraced(function* (
+        { base, head, organizationId, placed }: PlacedStream,
+        count: number,
+      ) {
+        yield* grow(organizationId, head - base - placed, head - base)
+        const result: SealedLog = { head, hasMore: placed >= count }
+        return result
       })
 
       const sealBatch = Effect.fnUntraced(function* (organizationId: string) {
         yield* repo.lock(organizationId)
         yield* log.lockPlacing(organizationId)
-        const { added, base, found, open, size } = yield* sealNext(organizationId)
-        if (open !== openNodes(size)) return yield* inconsistent(organizationId, MISSING_HASHES)
-        const head = base + size + added
-        if (added === 0 && found > 0) {
-          const reason = `The event at position ${head + 1} is missing, and nothing after it can be sealed.`
+        const [stream] = yield* log.placeSome([organizationId], SEAL_BATCH)
+        if (stream !== undefined && isWhole(stream)) return yield* sealedNow(stream, SEAL_BATCH)
+        const { base, follow, head, reach, sealed } = yield* addLeaves(organizationId)
+        if (follow === 0 && reach > 0) {
+          const reason = `The event at position ${sealed + 1} is missing, and nothing after it can be sealed.`
           return yield* inconsistent(organizationId, reason)
         }
-        for (const range of completedRanges(size, size + added)) yield* addNodes(organizationId, range)
-        const sealed: SealedLog = { head, hasMore: found >= SEAL_BATCH || added < found }
-        return sealed
+        yield* grow(organizationId, sealed - base - follow, sealed - base)
+        const result: SealedLog = { head: sealed, hasMore: sealed < head || (stream?.placed ?? 0) >= SEAL_BATCH }
+        return result
       })
 
       const sealSome = Effect.fn("Sealing.sealSome")(function* (organizationId: string) {
         return yield* transactions.run(sealBatch(organizationId))
       })
 
+      const sealTogether = Effect.fnUntraced(function* (organizationIds: ReadonlyArray<string>) {
+        const locked = yield* log.lockFree(organizationIds, repo.lockName)
+        if (locked.length === 0) return new Map<string, SealedLog>()
+        const count = Math.min(SEAL_BATCH, Math.ceil(TOGETHER_BATCH / locked.length))
+        const streams = yield* log.placeSome(locked, count)
+        const sealed = yield* Effect.forEach(streams.filter(isWhole), (stream) =>
+          Effect.map(sealedNow(stream, count), (result) => [stream.organizationId, result] as const),
+        )
+        return new Map(sealed)
+      })
+
       return Sealing.of({
         sealSome,
+        sealTogether: Effect.fn("Sealing.sealTogether")(function* (organizationIds: ReadonlyArray<string>) {
+          return yield* transactions.run(sealTogether(organizationIds))
+        }),
+        maxTogether: log.maxTogether,
         seal: (organizationId) =>
           Effect.asVoid(Effect.repeat(sealSome(organizationId), { while: ({ hasMore }) => hasMore })).pipe(
             Effect.withSpan("Sealing.seal"),

@@ -10,7 +10,7 @@ export const REMOVED = -1
 export class EventOrdering extends Context.Service<
   EventOrdering,
   {
-    /** Assigns positions to committed events that have none. */
+    /** Assigns positions to committed events that have none, and their leaves in the event log. */
     readonly assignPositions: (organizationId: string) => Effect.Effect<void>
     /** Calls {@link place} and returns the last position of the stream. */
     readonly head: (organizationId: string) => Effect.Effect<number>
@@ -26,7 +26,12 @@ export class EventOrdering extends Context.Service<
 
       // Two statements, so that the second sees everything that committed during the wait for the lock.
       const placeNow = (organizationId: string) =>
-        transactions.run(Effect.andThen(repo.lockOrdering(organizationId), repo.assignPositions(organizationId)))
+        transactions.run(
+          Effect.andThen(
+            repo.lockOrdering(organizationId),
+            repo.assignPositions([organizationId], { isSealed: false }),
+          ),
+        )
 
       const place = Effect.fnUntraced(function* (organizationId: string) {
         if (yield* repo.hasUnordered(organizationId)) yield* placeNow(organizationId)

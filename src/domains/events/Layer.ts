@@ -4,13 +4,16 @@ import { EventOrdering } from "./EventOrdering.ts"
 import { LiveEvents } from "./LiveEvents.ts"
 import { Outbox } from "./Outbox.ts"
 import { EventLog } from "./log/EventLog.ts"
+import { EventLeaves } from "./log/Leaves.ts"
 import { EventsRepo } from "./Repo.ts"
 import { Events } from "./Service.ts"
 import { EventSubscribers } from "./StreamSubscribers.ts"
 
-/** The services of this domain on their repositories. */
-export const layer = Layer.mergeAll(Events.layer, LiveEvents.layer, EventLog.layer).pipe(
+/** The services of this domain. `app/Services.ts` provides their repositories. */
+export const layer = Layer.mergeAll(Events.layer, LiveEvents.layer, EventLog.layer, EventLeaves.layer).pipe(
   Layer.provideMerge(EventSubscribers.layer),
   Layer.provideMerge(EventOrdering.layer),
-  Layer.provideMerge(Layer.merge(EventsRepo.layer, Outbox.layer)),
 )
+
+/** The repositories of this domain whose statements depend on the kind of database, for one server. */
+export const repositories = Layer.merge(EventsRepo.layer, Outbox.layer)

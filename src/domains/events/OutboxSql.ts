@@ -1,7 +1,10 @@
-/** SQL that stores an event in the outbox along with the event itself. */
+/** SQL that stores an event, and in the outbox along with it. */
+import type { PgClient } from "@effect/sql-pg"
 import { Context } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
+import type { EventRecord } from "../../kernel/contract/Event.ts"
+import { resourceOf } from "./Rules.ts"
 
 /**
  * The condition under which an event of an organization enters the outbox, in SQL; without it all events do. The
@@ -20,3 +23,10 @@ export const outboxInsertion =
     INSERT INTO webhook_outbox (organization_id, event_id, due_at)
     SELECT organization_id, id, occurred_at FROM event
     ${condition === undefined ? sql`` : sql`WHERE ${condition(sql, organizationId)}`}`
+
+/** The statement that stores the event, once for each row of `from`. */
+export const insertEvent = (sql: PgClient.PgClient, event: EventRecord, from: Fragment = sql.literal("")) => sql`
+  INSERT INTO events (organization_id, id, type, occurred_at, actor, resource, data, previous)
+  SELECT ${event.organizationId}::uuid, ${event.id}::uuid, ${event.type}, ${event.timestamp}::timestamptz,
+    ${sql.json(event.actor)}::jsonb, ${resourceOf(event.data)}, ${JSON.stringify(event.data)}::text::json,
+    ${event.previous === undefined ? null : JSON.stringify(event.previous)}::text::json ${from}`

@@ -8,250 +8,239 @@ import { isRemoved } from "../../kernel/database/RemovedOrganizations.ts"
 import {
   eventRecords,
   executed,
-  hasCitus,
+  planByIndexUnderFreeLocks,
   planByIndexUnderLock,
   record,
   records,
   returnedRow,
 } from "../../kernel/database/Statements.ts"
 import type { EventFilter, PositionedEvent } from "./Model.ts"
-import { OutboxCondition, outboxInsertion } from "./OutboxSql.ts"
-import { boundsOf, resourceOf } from "./Rules.ts"
+import { insertEvent, OutboxCondition, outboxInsertion } from "./OutboxSql.ts"
+import { eventsUpTo, firstRetained, pageOf } from "./log/PagesSql.ts"
+import { advanceHeads, eventByKey, insertPlaced, PLACED_COLUMNS } from "./log/PlacingSql.ts"
 
-/** Beyond every position: the highest `bigint`. */
-const END = "9223372036854775807"
+/** The last position of a stream. */
+export interface StreamHead {
+  readonly organizationId: string
+  readonly head: string
+  readonly isRemoved: boolean
+}
+
+/** How a placing changed a stream. */
+export interface PlacedStream {
+  readonly organizationId: string
+  /** The last position, and how many of the last ones are new. */
+  readonly head: number
+  readonly placed: number
+  /** The tree of the event log has the positions after `base` up to `sealedTo`. */
+  readonly base: number
+  readonly sealedTo: number
+}
+
+/** Which events are placed, of each of the organizations. */
+export interface PlacingOptions {
+  /** The maximum number; all if it is not given. */
+  readonly count?: number
+  /** Whether the tree of an event log that reached to the head follows. The nodes above its leaves must then be added. */
+  readonly isSealed: boolean
+}
+
+interface EventQueries {
+  /** Stores an event. */
+  readonly insert: (event: EventRecord) => Effect.Effect<void>
+  /** Stores an event and its outbox row. Returns whether an outbox row was stored. */
+  readonly insertForDelivery: (event: EventRecord) => Effect.Effect<boolean>
+  /**
+   * Runs a change (`INSERT ... RETURNING`) and stores its event. If the change affects no row, stores no event and returns none;
+   * otherwise returns whether an outbox row was stored. Without a transaction around it, all of this commits together.
+   */
+  readonly insertWithChange: (change: Fragment, event: EventRecord) => Effect.Effect<Option.Option<boolean>>
+  /** Whether there are events without a position. */
+  readonly hasUnordered: (organizationId: string) => Effect.Effect<boolean>
+  /** Of these organizations, those that have events without a position. */
+  readonly withUnordered: (organizationIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<string>>
+  /** All organizations that have events without a position, but for removed ones. Reads one event of each. */
+  readonly unordered: Effect.Effect<ReadonlyArray<string>>
+  /** The last position of each stream. Streams without events are omitted. */
+  readonly heads: (organizationIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<StreamHead>>
+  /** Serializes the ordering of one stream: locks it until the transaction ends. */
+  readonly lockOrdering: (organizationId: string) => Effect.Effect<void>
+  /** Until the transaction ends, locks the ordering of streams and more under names of the caller, as far as nobody holds these locks. */
+  readonly lockFreeOrderings: (
+    organizationIds: ReadonlyArray<string>,
+    more: (organizationId: string) => string,
+  ) => Effect.Effect<ReadonlyArray<string>>
+  /** How many streams a transaction may change. */
+  readonly maxTogether: number
+  /**
+   * Assigns positions and leaves to committed events of organizations, after all existing positions. Returns the streams that grew.
+   * Call it under the locks of {@link lockOrdering}.
+   */
+  readonly assignPositions: (
+    organizationIds: ReadonlyArray<string>,
+    options: PlacingOptions,
+  ) => Effect.Effect<ReadonlyArray<PlacedStream>>
+  /** Reads events after a position, oldest first. */
+  readonly readAfter: (
+    organizationId: string,
+    filter: EventFilter,
+    position: number,
+    count: number,
+  ) => Effect.Effect<ReadonlyArray<PositionedEvent>>
+  /** Reads events before a position, newest first. */
+  readonly readBefore: (
+    organizationId: string,
+    filter: EventFilter,
+    position: number,
+    count: number,
+  ) => Effect.Effect<ReadonlyArray<PositionedEvent>>
+  /** The position of the first event that occurred at an instant or later, or waits for a delivery. */
+  readonly firstRetained: (organizationId: string, from: Date) => Effect.Effect<Option.Option<number>>
+  /** Deletes the rows of the events up to a position. */
+  readonly deleteUpTo: (organizationId: string, position: number) => Effect.Effect<void>
+}
+
+/** The most streams in a transaction: it holds their locks, for which readers wait. */
+const MAX_TOGETHER = 50
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const { askFor } = yield* Commits
-  const isSharded = yield* hasCitus(sql)
-  const columns = sql.literal(`id, type, occurred_at AS "timestamp", organization_id AS "organizationId", actor,
-    data::text AS data, previous::text AS previous, position::text AS position`)
-
   const enqueue = outboxInsertion(sql, yield* OutboxCondition)
 
-  /** The statement that stores the event, once for each row of `from`. */
-  const insertion = (event: EventRecord, from: Fragment = sql.literal("")) => sql`
-    INSERT INTO events (organization_id, id, type, occurred_at, actor, resource, data, previous)
-    SELECT ${event.organizationId}::uuid, ${event.id}::uuid, ${event.type}, ${event.timestamp}::timestamptz,
-      ${sql.json(event.actor)}::jsonb, ${resourceOf(event.data)}, ${JSON.stringify(event.data)}::text::json,
-      ${event.previous === undefined ? null : JSON.stringify(event.previous)}::text::json ${from}`
+  /** The parts of a statement that store an event, once for each row of `from`, and that it has no position yet. */
+  const stored = (event: EventRecord, from?: Fragment) => sql`
+    event AS (${insertEvent(sql, event, from)} RETURNING organization_id, id, occurred_at),
+    arrival AS (INSERT INTO event_arrivals (organization_id, event_id) SELECT organization_id, id FROM event)`
 
-  /**
-   * The conditions of a time range: the exact one, and one on positions, without which a page would read the stream
-   * from its start, or to its end. The primary key finds the events that bound the positions.
-   */
-  const timeRange = (organizationId: string, filter: EventFilter, events: string): ReadonlyArray<Fragment> => {
-    const bounds = boundsOf(filter)
-    const positionOf = (condition: Fragment, order: string) => sql`(
-      SELECT bound.position FROM events bound
-      WHERE bound.organization_id = ${organizationId} AND bound.position IS NOT NULL AND bound.id ${condition}
-      ORDER BY bound.id ${sql.literal(order)} LIMIT 1)`
-    const row = sql.literal(events)
-    return [
-      ...(filter.since === undefined || bounds.since === undefined
-        ? []
-        : [
-            sql`${row}.occurred_at >= ${filter.since}`,
-            sql`${row}.position > coalesce(${positionOf(sql`< ${bounds.since}::uuid`, "DESC")}, 0)`,
-          ]),
-      ...(filter.until === undefined || bounds.until === undefined
-        ? []
-        : [
-            sql`${row}.occurred_at < ${filter.until}`,
-            sql`${row}.position < coalesce(${positionOf(sql`>= ${bounds.until}::uuid`, "ASC")}, ${sql.literal(END)})`,
-          ]),
-    ]
-  }
+  const headOf = (organization: Fragment) => sql`
+    coalesce((SELECT before.head FROM event_streams before WHERE before.organization_id = ${organization}), 0)`
 
-  /** The next unplaced events, by id, with their locations: under the lock of the ordering, no other transaction changes their rows. */
-  const unplaced = (organizationId: string, limit: Fragment) => sql`
-    unplaced AS MATERIALIZED (
-      SELECT location, row_number() OVER (ORDER BY id) AS number, count(*) OVER () AS total FROM (
-        SELECT ctid AS location, id FROM events
-        WHERE organization_id = ${organizationId} AND position IS NULL ORDER BY id ${limit}
-      ) AS event
-    ), stream AS (
-      INSERT INTO event_streams (organization_id, head)
-      SELECT ${organizationId}::uuid, total FROM unplaced WHERE number = 1
-      ON CONFLICT (organization_id) DO UPDATE SET head = event_streams.head + excluded.head
-      RETURNING head
-    )`
+  const lockName = (organizationId: string) => `events:${organizationId}`
 
-  /** Assigns positions to the events of {@link unplaced}. */
-  const placement = (organizationId: string) => sql`
-    UPDATE events SET position = stream.head - unplaced.total + unplaced.number FROM unplaced, stream
-    WHERE events.organization_id = ${organizationId} AND events.ctid = unplaced.location`
-
-  /**
-   * Assigns positions on Citus, where no statement changes two distributed tables. The first events by id get them, as many as the
-   * first statement found: an event that commits after it waits for the next call.
-   */
-  const placeByShard = Effect.fnUntraced(function* (organizationId: string, limit: Fragment) {
-    const [found] = yield* records<{ readonly count: number; readonly head: string }>()(sql`
-      SELECT
-        (SELECT count(*)::int FROM (
-          SELECT 1 FROM events WHERE organization_id = ${organizationId} AND position IS NULL ${limit}) AS event) AS count,
-        coalesce((SELECT head FROM event_streams WHERE organization_id = ${organizationId}), 0)::text AS head`)
-    if (found === undefined || found.count === 0) return
-    yield* executed(sql`
-      UPDATE events SET position = ${found.head}::bigint + unplaced.number
-      FROM (
-        SELECT location, row_number() OVER (ORDER BY id) AS number FROM (
-          SELECT ctid AS location, id FROM events
-          WHERE organization_id = ${organizationId} AND position IS NULL ORDER BY id LIMIT ${found.count}
-        ) AS event
-      ) AS unplaced
-      WHERE events.organization_id = ${organizationId} AND events.ctid = unplaced.location`)
-    yield* executed(sql`
-      INSERT INTO event_streams (organization_id, head) VALUES (${organizationId}, ${found.count})
-      ON CONFLICT (organization_id) DO UPDATE SET head = event_streams.head + excluded.head`)
-  })
-
-  const place = (organizationId: string, limit: Fragment) =>
-    isSharded
-      ? placeByShard(organizationId, limit)
-      : executed(sql`WITH ${unplaced(organizationId, limit)} ${placement(organizationId)}`)
-
-  // Steps from each type to the next one in the index, instead of reading all events of the actor.
-  const typesOfActor = (organizationId: string, actor: string): Fragment => {
-    const next = (after: Fragment) => sql`(
-      SELECT typed.type FROM events typed
-      WHERE typed.organization_id = ${organizationId} AND typed.actor->>'id' = ${actor} AND typed.position IS NOT NULL
-        ${after} ORDER BY typed.type LIMIT 1)`
-    return sql`(
-      WITH RECURSIVE types (type) AS (
-        SELECT ${next(sql``)} UNION ALL
-        SELECT ${next(sql`AND typed.type > types.type`)} FROM types WHERE types.type IS NOT NULL
-      ) SELECT type FROM types WHERE type IS NOT NULL) AS wanted`
-  }
-
-  /**
-   * Reads events on one side of a position. With names or an actor, reads one index range per name and merges the ranges. So
-   * neither a rare nor a frequent name causes a scan of the whole stream.
-   */
   const read = (
     organizationId: string,
     filter: EventFilter,
     count: number,
-    { condition, order }: { readonly condition: Fragment; readonly order: Fragment },
-  ) => {
-    const conditions = (events: string): Fragment =>
-      sql.and([
-        sql`${sql.literal(events)}.organization_id = ${organizationId}`,
-        sql`${sql.literal(events)}.position ${condition}`,
-        ...timeRange(organizationId, filter, events),
-        ...(filter.actor === undefined ? [] : [sql`${sql.literal(events)}.actor->>'id' = ${filter.actor}`]),
-      ])
-    if (filter.resource !== undefined || (filter.types === undefined && filter.actor === undefined)) {
-      const about = filter.resource === undefined ? sql`` : sql`AND resource = ${filter.resource}`
-      const named = filter.types === undefined ? sql`` : sql`AND type = ANY(${filter.types}::text[])`
-      return eventRecords<PositionedEvent>()(sql`
-        SELECT ${columns} FROM events WHERE ${conditions("events")} ${about} ${named}
-        ORDER BY events.position ${order} LIMIT ${count}`)
-    }
-    const wanted =
-      filter.types === undefined
-        ? typesOfActor(organizationId, filter.actor ?? "")
-        : sql`unnest(${filter.types}::text[]) AS wanted (type)`
-    return eventRecords<PositionedEvent>()(sql`
-      SELECT ${columns} FROM events
-      WHERE events.organization_id = ${organizationId} AND events.position = ANY(ARRAY(
-        SELECT found.position FROM ${wanted}
-        CROSS JOIN LATERAL (
-          SELECT ranged.position FROM events ranged
-          WHERE ${conditions("ranged")} AND ranged.type = wanted.type
-          ORDER BY ranged.position ${order} LIMIT ${count}
-        ) AS found
-        ORDER BY found.position ${order} LIMIT ${count}))
-      ORDER BY events.position ${order}`)
-  }
+    bounds: { readonly condition: Fragment; readonly order: Fragment },
+  ) => eventRecords<PositionedEvent>()(pageOf(sql, organizationId, filter, { ...bounds, count }))
 
   return {
-    insert: (event: EventRecord) => Effect.asVoid(Effect.orDie(insertion(event))),
+    insert: (event) => executed(sql`WITH ${stored(event)} SELECT 1`),
 
-    /**
-     * Stores the event and its outbox row in one statement. Returns whether an outbox row was stored.
-     */
-    insertForDelivery: (event: EventRecord) =>
-      returnedRow(sql`
-        WITH event AS (${insertion(event)} RETURNING organization_id, id, occurred_at)
-        ${enqueue(event.organizationId)} RETURNING 1`),
+    insertForDelivery: (event) => returnedRow(sql`WITH ${stored(event)} ${enqueue(event.organizationId)} RETURNING 1`),
 
-    /**
-     * Runs a change (`INSERT ... RETURNING`) and stores its event in one statement. If the change affects no row,
-     * stores no event and returns none; otherwise returns whether an outbox row was stored.
-     */
-    insertWithChange: (change: Fragment, event: EventRecord) =>
+    insertWithChange: (change, event) =>
       Effect.map(
         record<{ readonly handedOver: boolean }>()(
           askFor(event.organizationId)(
             (client) => client`
-              WITH change AS (${change}), event AS (
-                ${insertion(event, sql.literal("FROM change"))} RETURNING organization_id, id, occurred_at
-              ), delivery AS (${enqueue(event.organizationId)} RETURNING 1)
+              WITH change AS (${change}), ${stored(event, sql.literal("FROM change"))},
+                delivery AS (${enqueue(event.organizationId)} RETURNING 1)
               SELECT EXISTS (SELECT 1 FROM delivery) AS "handedOver" FROM change`,
           ),
         ),
         Option.map(({ handedOver }) => handedOver),
       ),
 
-    hasUnordered: (organizationId: string) =>
-      returnedRow(sql`SELECT 1 FROM events WHERE organization_id = ${organizationId} AND position IS NULL LIMIT 1`),
+    hasUnordered: (organizationId) =>
+      returnedRow(sql`SELECT 1 FROM event_arrivals WHERE organization_id = ${organizationId} LIMIT 1`),
 
-    /** Returns the organizations that have events without a position. */
-    withUnordered: (organizationIds: ReadonlyArray<string>) =>
+    withUnordered: (organizationIds) =>
       Effect.map(
         records<{ readonly id: string }>()(sql`
-          ${
-            isSharded
-              ? sql`
-                SELECT DISTINCT organization_id AS id FROM events
-                WHERE organization_id = ANY(${organizationIds}::uuid[]) AND position IS NULL`
-              : sql`
-                SELECT requested.id FROM unnest(${organizationIds}::uuid[]) AS requested (id)
-                WHERE EXISTS (SELECT 1 FROM events WHERE organization_id = requested.id AND position IS NULL)`
-          }`),
+          SELECT requested.id FROM unnest(${organizationIds}::uuid[]) AS requested (id)
+          WHERE EXISTS (SELECT 1 FROM event_arrivals WHERE organization_id = requested.id)`),
         (rows) => rows.map(({ id }) => id),
       ),
 
-    /** The last position of each stream. Streams without events are omitted. */
-    heads: (organizationIds: ReadonlyArray<string>) =>
-      records<{ readonly organizationId: string; readonly head: string; readonly isRemoved: boolean }>()(sql`
+    unordered: Effect.map(
+      records<{ readonly id: string }>()(sql`
+        WITH RECURSIVE unordered (organization_id) AS (
+          (SELECT organization_id FROM event_arrivals ORDER BY organization_id LIMIT 1)
+          UNION ALL
+          SELECT (
+            SELECT next.organization_id FROM event_arrivals next
+            WHERE next.organization_id > unordered.organization_id ORDER BY next.organization_id LIMIT 1)
+          FROM unordered WHERE unordered.organization_id IS NOT NULL
+        )
+        SELECT unordered.organization_id AS id FROM unordered
+        WHERE unordered.organization_id IS NOT NULL AND NOT ${sql.literal(isRemoved("unordered.organization_id"))}`),
+      (rows) => rows.map(({ id }) => id),
+    ),
+
+    heads: (organizationIds) =>
+      records<StreamHead>()(sql`
         SELECT organization_id AS "organizationId", head::text AS head,
           ${sql.literal(isRemoved("event_streams.organization_id"))} AS "isRemoved"
         FROM event_streams
         WHERE organization_id = ANY(${organizationIds}::uuid[])`),
 
-    /** Serializes the ordering of one stream: locks it until the transaction ends. */
-    lockOrdering: (organizationId: string) => planByIndexUnderLock(sql, `events:${organizationId}`),
+    lockOrdering: (organizationId) => planByIndexUnderLock(sql, lockName(organizationId)),
 
-    /** Assigns positions to committed events, after all existing positions. Call it under the lock of {@link lockOrdering}. */
-    assignPositions: (organizationId: string) => place(organizationId, sql.literal("")),
+    lockFreeOrderings: (organizationIds, more) =>
+      Effect.map(
+        planByIndexUnderFreeLocks(
+          sql,
+          organizationIds.flatMap((id) => [more(id), lockName(id)]),
+        ),
+        (names) => organizationIds.filter((id) => names.has(more(id)) && names.has(lockName(id))),
+      ),
 
-    /** {@link assignPositions} to the first `count` events. */
-    assignSome: (organizationId: string, count: number) => place(organizationId, sql`LIMIT ${count}`),
+    maxTogether: MAX_TOGETHER,
 
-    /**
-     * The part of a statement that assigns positions as {@link assignSome} does, but not on Citus. Its result `placed`
-     * has the positions, the numbers of the events from 1, and an expression on their rows as `text`.
-     */
-    placing: (organizationId: string, count: number, text: string) => sql`
-      ${unplaced(organizationId, sql`LIMIT ${count}`)}, placed AS (
-        ${placement(organizationId)} RETURNING events.position, unplaced.number, ${sql.literal(text)} AS text
-      )`,
+    // The statement reads `event_streams` as it was before: there the head is the last position before the new ones. Arrivals are read
+    // in the order of their index, so nothing is sorted. One without an event gets no position.
+    assignPositions: (organizationIds, { count, isSealed }) =>
+      records<PlacedStream>()(sql`
+        WITH placed AS MATERIALIZED (
+          SELECT stream.id AS organization_id, ${headOf(sql.literal("stream.id"))} AS head, next.*
+          FROM unnest(${organizationIds}::uuid[]) AS stream (id)
+          CROSS JOIN LATERAL (
+            SELECT arrival.location, event.*, count(event.id) OVER (ORDER BY arrival.event_id) AS number,
+              count(event.id) OVER () AS count
+            FROM (
+              SELECT ctid AS location, event_id FROM event_arrivals WHERE organization_id = stream.id
+              ORDER BY event_id LIMIT ${count ?? null}::bigint
+            ) AS arrival
+            LEFT JOIN ${eventByKey(sql, sql.literal("stream.id"), PLACED_COLUMNS, "arrival.event_id")} AS event ON true
+          ) AS next
+        ), gone AS (
+          DELETE FROM event_arrivals WHERE ctid = ANY (ARRAY (SELECT location FROM placed))
+        ), added AS (
+          ${insertPlaced(sql, sql.literal("placed.head"), sql.literal("placed WHERE placed.id IS NOT NULL"))}
+        )
+        ${advanceHeads(sql, isSealed, sql.literal("placed WHERE number = 1 AND id IS NOT NULL"))},
+          (head - ${headOf(sql.literal("event_streams.organization_id"))})::float8 AS placed`),
 
-    /** Reads events after a position, oldest first. */
-    readAfter: (organizationId: string, filter: EventFilter, position: number, count: number) =>
+    readAfter: (organizationId, filter, position, count) =>
       read(organizationId, filter, count, { condition: sql`> ${position}`, order: sql.literal("ASC") }),
 
-    /** Reads events before a position, newest first. */
-    readBefore: (organizationId: string, filter: EventFilter, position: number, count: number) =>
+    readBefore: (organizationId, filter, position, count) =>
       read(organizationId, filter, count, { condition: sql`< ${position}`, order: sql.literal("DESC") }),
-  }
+
+    firstRetained: (organizationId, from) =>
+      Effect.map(
+        record<{ readonly position: number }>()(
+          firstRetained(
+            sql,
+            organizationId,
+            from,
+            sql`EXISTS (
+              SELECT 1 FROM webhook_outbox waiting
+              WHERE waiting.organization_id = ${organizationId} AND waiting.event_id = event.id)`,
+          ),
+        ),
+        Option.map(({ position }) => position),
+      ),
+
+    deleteUpTo: (organizationId, position) =>
+      executed(sql`
+        DELETE FROM events WHERE ctid = ANY (ARRAY (${eventsUpTo(sql, organizationId, position, "ctid")}))`),
+  } satisfies EventQueries
 })
 
 /** Stores and reads events. */
-export class EventsRepo extends Context.Service<EventsRepo, Effect.Success<typeof make>>()("keyshelf/events/Repo") {
+export class EventsRepo extends Context.Service<EventsRepo, EventQueries>()("keyshelf/events/Repo") {
   static readonly layer = Layer.effect(EventsRepo, make)
 }

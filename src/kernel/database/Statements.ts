@@ -95,6 +95,24 @@ export const planByIndexUnderLock = (sql: SqlClient, name: string): Effect.Effec
     executed(sql`SELECT ${sql.literal(indexPlans(isSharded))}, pg_advisory_xact_lock(hashtextextended(${name}, 0))`),
   )
 
+/**
+ * {@link planByIndex}, and those of the locks with these names that no other transaction holds, in one statement. It waits for none, so
+ * that many locks make no deadlock. Returns the names of the locks.
+ */
+export const planByIndexUnderFreeLocks = (
+  sql: SqlClient,
+  names: ReadonlyArray<string>,
+): Effect.Effect<ReadonlySet<string>> =>
+  Effect.flatMap(hasCitus(sql), (isSharded) =>
+    Effect.map(
+      records<{ readonly name: string }>()(sql`
+        WITH plans AS MATERIALIZED (SELECT ${sql.literal(indexPlans(isSharded))})
+        SELECT name FROM plans CROSS JOIN unnest(${names}::text[]) AS name
+        WHERE pg_try_advisory_xact_lock(hashtextextended(name, 0))`),
+      (rows) => new Set(rows.map(({ name }) => name)),
+    ),
+  )
+
 /** Whether a statement (`... RETURNING`) returned a row. */
 export const returnedRow = <R>(statement: Statement<R>): Effect.Effect<boolean, never, R> =>
   Effect.map(Effect.orDie(statement), (rows) => rows.length > 0)

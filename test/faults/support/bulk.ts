@@ -32,6 +32,8 @@ export const writeEvents = (
         CROSS JOIN LATERAL (SELECT ${from}::timestamptz + number * interval '1 millisecond' AS at) AS moment
       ) AS one
       RETURNING organization_id, id, occurred_at
+    ), arrived AS (
+      INSERT INTO event_arrivals (organization_id, event_id) SELECT organization_id, id FROM made
     )
     INSERT INTO webhook_outbox (organization_id, event_id, due_at)
     SELECT organization_id, id, ${new Date()}::timestamptz FROM made WHERE ${isPending}::boolean`)

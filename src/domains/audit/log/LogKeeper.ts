@@ -1,5 +1,5 @@
 /** Keeps all event logs sealed and signed in the background. */
-import { Context, Effect, Exit, Layer, Option } from "effect"
+import { Array as Arr, Context, Effect, Exit, Layer, Option } from "effect"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { EventLog } from "../../events/log/EventLog.ts"
@@ -8,6 +8,7 @@ import { Checkpoints } from "../Checkpoints.ts"
 import type { EventCheckpointInconsistent } from "../Errors.ts"
 import { AuditRepo } from "../Repo.ts"
 import { Sealing } from "../Sealing.ts"
+import type { SealedLog } from "../Sealing.ts"
 
 /** The least time between two checkpoints of a log that are signed without a request. */
 export const CHECKPOINT_INTERVAL_MS = 300_000
@@ -47,8 +48,8 @@ export class LogKeeper extends Context.Service<
       // The logs that could not be sealed or signed, and until when they are left alone.
       const refused = new Map<string, { readonly detail: string; readonly until: number }>()
 
-      const sealStream = Effect.fnUntraced(function* (organizationId: string) {
-        let sealed = yield* sealing.sealSome(organizationId)
+      const sealStream = Effect.fnUntraced(function* (organizationId: string, first: SealedLog | undefined) {
+        let sealed = first === undefined || first.hasMore ? yield* sealing.sealSome(organizationId) : first
         for (let batch = 1; sealed.hasMore && batch < MAX_BATCHES; batch++) {
           sealed = yield* sealing.sealSome(organizationId)
         }
@@ -83,6 +84,16 @@ export class LogKeeper extends Context.Service<
         )
       })
 
+      /** What can be sealed in few transactions. If one of them fails, each of its logs has its own, which says what is wrong. */
+      const sealTogether = Effect.fnUntraced(function* (organizationIds: ReadonlyArray<string>) {
+        const at = (yield* now).getTime()
+        const ids = organizationIds.filter((id) => (refused.get(id)?.until ?? 0) <= at)
+        const sealed = yield* Effect.forEach(Arr.chunksOf(ids, sealing.maxTogether), (some) =>
+          Effect.exit(sealing.sealTogether(some)),
+        )
+        return new Map(sealed.flatMap((exit) => (Exit.isSuccess(exit) ? [...exit.value] : [])))
+      })
+
       const sign = (organizationId: string) =>
         Effect.map(checkpoints.sign(organizationId), () => void dueAt.delete(organizationId))
 
@@ -100,7 +111,10 @@ export class LogKeeper extends Context.Service<
         // Readers place events too.
         const placed = streams.filter(({ head, organizationId }) => sealedTo.get(organizationId) !== head)
         const grown = new Set([...(yield* unplaced), ...placed.map(({ organizationId }) => organizationId)])
-        const sealed = yield* Effect.forEach(grown, (id) => Effect.exit(unlessRefused(id, sealStream(id), false)))
+        const together = yield* sealTogether([...grown])
+        const sealed = yield* Effect.forEach(grown, (id) =>
+          Effect.exit(unlessRefused(id, sealStream(id, together.get(id)), false)),
+        )
         // A request that was refused has found a changed log. It is signed now, so that the health shows it.
         for (const id of yield* checkpoints.takeRefused) dueAt.set(id, 0)
         const at = (yield* now).getTime()

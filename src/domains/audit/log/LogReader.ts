@@ -1,7 +1,8 @@
 /** Reads stored event logs from start to end, to verify and to export them. Each is read as it is at one moment. */
 import { Context, Effect, Layer } from "effect"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
-import { EventLog } from "../../events/log/EventLog.ts"
+import { EventLog, sizeOf } from "../../events/log/EventLog.ts"
+import { EventLeaves } from "../../events/log/Leaves.ts"
 import type { LogEvent } from "../../events/log/EventLog.ts"
 import { eventText, isOfItsResource } from "../../events/log/EventText.ts"
 import { Signer } from "../../signing/Signer.ts"
@@ -39,8 +40,15 @@ interface Page {
   readonly entries: ReadonlyArray<LogEntry & { readonly hash: Uint8Array; readonly event: LogEvent | undefined }>
 }
 
+/** What is wrong with the columns beside the text of an event, by which readers find it. */
+const wrongColumns = (event: LogEvent): { readonly wrong?: string } => {
+  if (!isOfItsResource(event)) return { wrong: "The column resource is not the one of the event's data" }
+  return event.isIndexed ? {} : { wrong: "Filters do not find the event by its own type, resource and actor" }
+}
+
 const make = Effect.gen(function* () {
   const log = yield* EventLog
+  const leaves = yield* EventLeaves
   const repo = yield* AuditRepo
   const signer = yield* Signer
   const transactions = yield* Transactions
@@ -50,7 +58,9 @@ const make = Effect.gen(function* () {
   const readPage = Effect.fnUntraced(function* (organizationId: string, base: number, from: number, size: number) {
     const count = Math.min(PAGE, size - from)
     const hashes = new Map(
-      (yield* repo.leaves(organizationId, from, count)).map(({ hash, index }) => [index, hash] as const),
+      (yield* leaves.read(organizationId, [{ from, to: from + count }])).map(
+        ({ hash, index }) => [index, hash] as const,
+      ),
     )
     const events = new Map(
       (yield* log.readBetween(organizationId, base + from, base + from + count)).map((event) => [
@@ -71,8 +81,9 @@ const make = Effect.gen(function* () {
     organizationId: string,
     use: (page: Page) => Effect.Effect<void, E>,
   ) {
-    const { base } = yield* log.stream(organizationId)
-    const size = yield* repo.size(organizationId)
+    const stream = yield* log.stream(organizationId)
+    const { base } = stream
+    const size = sizeOf(stream)
     for (let from = 0; from < size; from += PAGE) yield* use(yield* readPage(organizationId, base, from, size))
     return base + size
   })
@@ -105,10 +116,7 @@ const make = Effect.gen(function* () {
             verification.sealed(hash, undefined)
             continue
           }
-          const wrong = isOfItsResource(event)
-            ? {}
-            : { wrong: "The column resource is not the one of the event's data" }
-          verification.sealed(hash, { position, text, ...wrong })
+          verification.sealed(hash, { position, text, ...wrongColumns(event) })
         }
       }),
     )

@@ -6,6 +6,7 @@ import { Context, Effect, Layer, Option } from "effect"
 import { platformIdentity } from "../../../kernel/contract/Caller.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { EventLog } from "../../events/log/EventLog.ts"
+import { EventLeaves } from "../../events/log/Leaves.ts"
 import { Events } from "../../events/Service.ts"
 import { Checkpoints } from "../Checkpoints.ts"
 import type { EventCheckpointInconsistent } from "../Errors.ts"
@@ -32,6 +33,7 @@ export class LogRestart extends Context.Service<
     LogRestart,
     Effect.gen(function* () {
       const log = yield* EventLog
+      const leaves = yield* EventLeaves
       const repo = yield* AuditRepo
       const events = yield* Events
       const checkpoints = yield* Checkpoints
@@ -42,8 +44,9 @@ export class LogRestart extends Context.Service<
         const newest = yield* repo.newestCheckpoint(organizationId)
         const last = Option.match(newest, { onNone: () => null, onSome: ({ note }) => note })
         yield* repo.deleteLog(organizationId)
-        yield* log.beginNextLog(organizationId)
-        yield* log.beginBehindGaps(organizationId)
+        yield* log.lockPlacing(organizationId)
+        yield* leaves.beginNextLog(organizationId)
+        yield* leaves.beginBehindGaps(organizationId)
         const stream = yield* log.stream(organizationId)
         const source = { organizationId, actor: platformIdentity }
         yield* events.emit(source, "EVENT_LOG_RESTARTED", { log: stream.log, note: last })

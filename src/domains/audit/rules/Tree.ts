@@ -146,10 +146,6 @@ export const completedRanges = (size: number, grown: number): ReadonlyArray<Node
     .map((level) => ({ level, from: Math.floor(size / 2 ** level), to: Math.floor(grown / 2 ** level) }))
     .filter(({ from, to }) => from < to)
 
-/** How many nodes of a tree no node of the next stored level covers: those at its end. */
-export const openNodes = (size: number): number =>
-  LEVELS.slice(0, -1).reduce<number>((sum, level) => sum + (Math.floor(size / 2 ** level) % FANOUT), 0)
-
 /** The hash of a node from the {@link FANOUT} hashes below it, one after the other; `undefined` if it does not have as many. */
 export const nodeAbove = (below: Uint8Array): Hash | undefined =>
   below.length === FANOUT * HASH_BYTES

@@ -1,28 +1,40 @@
 /** The stored events of a stream in the order of their positions, for the tree of their hashes and for retention. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
-import type { Fragment } from "effect/sql/Statement"
 import { isRemoved } from "../../../kernel/database/RemovedOrganizations.ts"
-import { executed, hasCitus, record, records } from "../../../kernel/database/Statements.ts"
+import { executed, record, records } from "../../../kernel/database/Statements.ts"
 import { EventOrdering } from "../EventOrdering.ts"
+import { prunedTo } from "./PagesSql.ts"
+import { eventByKey } from "./PlacingSql.ts"
 import { EventsRepo } from "../Repo.ts"
-import { EVENT_TEXT } from "./EventText.ts"
+import type { PlacedStream } from "../Repo.ts"
 import type { StoredEvent } from "./EventText.ts"
+
+export type { PlacedStream }
 
 /** A stored event at its position. */
 export interface LogEvent extends StoredEvent {
   readonly position: number
-  /** The column that the filter `resource` of the stream compares. */
+  /** The record that the event is about, as it is stored beside `data`. */
   readonly resource: string | null
+  /** Whether filters of the stream find it by its own name, record and actor. */
+  readonly isIndexed: boolean
 }
 
-/** A stream: its last position, the position before the first event of its tree, and the number of its log, from 1. */
+/** A stream of an organization. */
 export interface EventStream {
   readonly organizationId: string
+  /** The last position. */
   readonly head: number
+  /** The tree of hashes has the positions after `base` up to `sealed`. */
   readonly base: number
+  readonly sealed: number
+  /** The number of its log, from 1. */
   readonly log: number
 }
+
+/** How many events the tree of a stream has. */
+export const sizeOf = ({ base, sealed }: EventStream): number => sealed - base
 
 /** What retention can delete: events from the start of a stream. */
 export interface Prefix {
@@ -34,237 +46,169 @@ export interface Prefix {
   readonly isOnlyRecords: boolean
 }
 
-type Row = Omit<LogEvent, "position"> & { readonly position: string }
+interface EventLogQueries {
+  /** Assigns positions to committed events that have none. */
+  readonly place: (organizationId: string) => Effect.Effect<void>
+  /** Until the transaction ends, only this transaction assigns positions in this stream: those of its own events too. */
+  readonly lockPlacing: (organizationId: string) => Effect.Effect<void>
+  /** Organizations that have events without a position, but for removed ones. */
+  readonly unplaced: Effect.Effect<ReadonlyArray<string>>
+  /** Locks the placing in streams, and more under names of the caller, as far as nobody holds these locks. Returns the streams. */
+  readonly lockFree: (
+    organizationIds: ReadonlyArray<string>,
+    more: (organizationId: string) => string,
+  ) => Effect.Effect<ReadonlyArray<string>>
+  /** How many streams a transaction may change. */
+  readonly maxTogether: number
+  /**
+   * Assigns positions to up to `count` events of each stream. Their leaves are added to the tree if it has all others. Returns the
+   * streams that grew. Call it under {@link lockPlacing}.
+   */
+  readonly placeSome: (
+    organizationIds: ReadonlyArray<string>,
+    count: number,
+  ) => Effect.Effect<ReadonlyArray<PlacedStream>>
+  /** How many events are stored outside of the positions after `base` up to `last`, where readers find them. */
+  readonly countOutside: (organizationId: string, base: number, last: number) => Effect.Effect<number>
+  /** The streams of all organizations, but for removed ones. */
+  readonly streams: Effect.Effect<ReadonlyArray<EventStream>>
+  /** The stream of an organization; without events, one that is empty. */
+  readonly stream: (organizationId: string) => Effect.Effect<EventStream>
+  /** Up to `count` events after a position. */
+  readonly readAfter: (
+    organizationId: string,
+    position: number,
+    count: number,
+  ) => Effect.Effect<ReadonlyArray<LogEvent>>
+  /** The events after a position, up to another one. */
+  readonly readBetween: (organizationId: string, after: number, last: number) => Effect.Effect<ReadonlyArray<LogEvent>>
+  /** The position of a stored event, if it has one. */
+  readonly positionOf: (organizationId: string, eventId: string) => Effect.Effect<Option.Option<number>>
+  /** When the first event of a stream occurred; none if it has no events. */
+  readonly oldest: (organizationId: string) => Effect.Effect<Option.Option<Date>>
+  /** Organizations whose first event occurred before an instant, but for removed ones. */
+  readonly startingBefore: (at: Date) => Effect.Effect<ReadonlyArray<string>>
+  /** The events up to a position that occurred before an instant and wait for no delivery: those before the first one that is another. */
+  readonly prefix: (organizationId: string, before: Date, sealedTo: number) => Effect.Effect<Prefix>
+  /** Deletes the events up to a position. Their leaves stay. */
+  readonly deleteUpTo: (organizationId: string, position: number) => Effect.Effect<void>
+}
 
-const located = ({ position, ...event }: Row): LogEvent => ({ ...event, position: Number(position) })
+const COLUMNS = `organization_id AS "organizationId", id, type, occurred_at AS "timestamp", actor, resource,
+  data::text AS data, previous::text AS previous`
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const ordering = yield* EventOrdering
   const repo = yield* EventsRepo
-  const isSharded = yield* hasCitus(sql)
-  const columns =
-    sql.literal(`organization_id AS "organizationId", id, type, occurred_at AS "timestamp", actor, resource,
-    data::text AS data, previous::text AS previous, position::text AS position`)
   const streamColumns = sql.literal(
-    `organization_id AS "organizationId", head::float8 AS head, base::float8 AS base, log`,
+    `organization_id AS "organizationId", head::float8 AS head, base::float8 AS base, sealed_to::float8 AS sealed, log`,
   )
 
-  /**
-   * The condition that an event of `kept` may wait for a delivery, on Citus: the outbox is on the coordinator. An event with a smaller id
-   * than all that wait does not. Ids rise with time, so few others are kept.
-   */
-  const followsWaiting = (organizationId: string) =>
-    Effect.map(
-      record<{ readonly id: string }>()(sql`
-        SELECT event_id AS id FROM webhook_outbox WHERE organization_id = ${organizationId} ORDER BY event_id LIMIT 1`),
-      Option.match({ onNone: () => sql`false`, onSome: ({ id }) => sql`kept.id >= ${id}::uuid` }),
-    )
+  /** The stored events after a position. */
+  const events = (organizationId: string, after: number) => sql`
+    SELECT event.*, placed.position::float8 AS position,
+      (placed.type, placed.resource, placed.actor_id) IS NOT DISTINCT FROM (event.type, event.resource, event.actor->>'id') AS "isIndexed"
+    FROM event_positions placed CROSS JOIN ${eventByKey(sql, organizationId, COLUMNS, "placed.event_id")} AS event
+    WHERE placed.organization_id = ${organizationId} AND placed.position > ${after}`
 
   return {
-    /** Assigns positions to committed events that have none. */
     place: ordering.assignPositions,
-
-    /** Until the transaction ends, only this transaction assigns positions in this stream: those of its own events too. */
     lockPlacing: repo.lockOrdering,
+    unplaced: repo.unordered,
+    lockFree: repo.lockFreeOrderings,
+    maxTogether: repo.maxTogether,
+    placeSome: (organizationIds, count) => repo.assignPositions(organizationIds, { count, isSealed: true }),
 
-    /** Organizations that have events without a position, but for removed ones. Reads one event of each. */
-    unplaced: Effect.map(
-      records<{ readonly id: string }>()(
-        isSharded
-          ? sql`
-        SELECT DISTINCT organization_id AS id FROM events
-        WHERE position IS NULL AND NOT ${sql.literal(isRemoved("events.organization_id"))}`
-          : sql`
-        WITH RECURSIVE unplaced (organization_id) AS (
-          (SELECT organization_id FROM events WHERE position IS NULL ORDER BY organization_id LIMIT 1)
-          UNION ALL
-          SELECT (
-            SELECT events.organization_id FROM events
-            WHERE events.position IS NULL AND events.organization_id > unplaced.organization_id
-            ORDER BY events.organization_id LIMIT 1)
-          FROM unplaced WHERE unplaced.organization_id IS NOT NULL
-        )
-        SELECT unplaced.organization_id AS id FROM unplaced
-        WHERE unplaced.organization_id IS NOT NULL AND NOT ${sql.literal(isRemoved("unplaced.organization_id"))}`,
-      ),
-      (rows) => rows.map(({ id }) => id),
-    ),
-
-    /** Assigns positions to up to `count` events. Call it under {@link lockPlacing}. */
-    placeSome: repo.assignSome,
-
-    /**
-     * On Citus: the part of a statement that reads up to `count` events behind the first `size` of the tree. Its result `next` is
-     * that of {@link placingNext}.
-     */
-    readingNext: (
-      organizationId: string,
-      { base, size }: { readonly base: number; readonly size: number },
-      count: number,
-    ) => sql`
-      (SELECT position - ${base}::bigint - 1 AS index, row_number() OVER (ORDER BY position) - 1 AS number, text FROM (
-        SELECT position, ${sql.literal(EVENT_TEXT)} AS text FROM events
-        WHERE organization_id = ${organizationId} AND position > ${base + size}
-        ORDER BY events.position LIMIT ${count}
-      ) AS event) AS next`,
-
-    /**
-     * The part of a statement that assigns positions to up to `count` events, and reads up to `count` events that had one, behind the
-     * first `size` of the tree. Its result `next` has their index in the tree, their number from 0, and their text. Call it under
-     * {@link lockPlacing}, but not on Citus.
-     */
-    placingNext: (organizationId: string, size: Fragment, count: number) => {
-      const base = sql`coalesce((SELECT base FROM event_streams WHERE organization_id = ${organizationId}), 0)`
-      return sql`
-        ${repo.placing(organizationId, count, EVENT_TEXT)}, stored AS MATERIALIZED (
-          SELECT position, row_number() OVER (ORDER BY position) AS number, text FROM (
-            SELECT position, ${sql.literal(EVENT_TEXT)} AS text FROM events
-            WHERE organization_id = ${organizationId} AND position > ${base} + ${size}
-            ORDER BY events.position LIMIT ${count}
-          ) AS event
-        ), next AS (
-          SELECT position - ${base} - 1 AS index, number - 1 AS number, text FROM stored
-          UNION ALL
-          SELECT position - ${base} - 1, (SELECT count(*) FROM stored) + number - 1, text FROM placed
-        )`
-    },
-
-    /** How many events stand outside of the positions after `base` and up to `last`, or have no position. */
-    countOutside: (organizationId: string, base: number, last: number) =>
+    countOutside: (organizationId, base, last) =>
       Effect.map(
         record<{ readonly count: number }>()(sql`
           SELECT (
-            (SELECT count(*) FROM events WHERE organization_id = ${organizationId} AND position IS NULL)
-            + (SELECT count(*) FROM events WHERE organization_id = ${organizationId} AND position <= ${base})
-            + (SELECT count(*) FROM events WHERE organization_id = ${organizationId} AND position > ${last})
+            (SELECT count(*) FROM events WHERE organization_id = ${organizationId}) - (
+              SELECT count(*) FROM event_positions placed
+              CROSS JOIN ${eventByKey(sql, organizationId, "id", "placed.event_id")} AS event
+              WHERE placed.organization_id = ${organizationId} AND placed.position > ${base}
+                AND placed.position > ${prunedTo(sql, organizationId)} AND placed.position <= ${last})
           )::int AS count`),
         Option.match({ onNone: () => 0, onSome: ({ count }) => count }),
       ),
 
-    /** The streams of all organizations, but for removed ones. */
     streams: records<EventStream>()(sql`
       SELECT ${streamColumns} FROM event_streams WHERE NOT ${sql.literal(isRemoved("event_streams.organization_id"))}`),
 
-    /** The stream of an organization; without events, one that is empty. */
-    stream: (organizationId: string) =>
+    stream: (organizationId) =>
       Effect.map(
         record<EventStream>()(
           sql`SELECT ${streamColumns} FROM event_streams WHERE organization_id = ${organizationId}`,
         ),
-        Option.getOrElse((): EventStream => ({ organizationId, head: 0, base: 0, log: 1 })),
+        Option.getOrElse((): EventStream => ({ organizationId, head: 0, base: 0, sealed: 0, log: 1 })),
       ),
 
-    /** Up to `count` events after a position. */
-    readAfter: (organizationId: string, position: number, count: number) =>
+    readAfter: (organizationId, position, count) =>
+      records<LogEvent>()(sql`${events(organizationId, position)} ORDER BY placed.position LIMIT ${count}`),
+
+    readBetween: (organizationId, after, last) =>
+      records<LogEvent>()(sql`
+        ${events(organizationId, after)} AND placed.position <= ${last} ORDER BY placed.position`),
+
+    positionOf: (organizationId, eventId) =>
       Effect.map(
-        records<Row>()(sql`
-          SELECT ${columns} FROM events WHERE organization_id = ${organizationId} AND events.position > ${position}
-          ORDER BY events.position LIMIT ${count}`),
-        (rows) => rows.map(located),
+        record<{ readonly position: number }>()(sql`
+          SELECT placed.position::float8 AS position FROM event_positions placed
+          CROSS JOIN ${eventByKey(sql, organizationId, "id", "placed.event_id")} AS event
+          WHERE placed.organization_id = ${organizationId} AND placed.event_id = ${eventId}`),
+        Option.map(({ position }) => position),
       ),
 
-    /** The events after a position, up to another one. */
-    readBetween: (organizationId: string, after: number, last: number) =>
-      Effect.map(
-        records<Row>()(sql`
-          SELECT ${columns} FROM events
-          WHERE organization_id = ${organizationId} AND events.position > ${after} AND events.position <= ${last}
-          ORDER BY events.position`),
-        (rows) => rows.map(located),
-      ),
-
-    /** The event with this id, if it has a position. */
-    find: (organizationId: string, eventId: string) =>
-      Effect.map(
-        record<Row>()(sql`
-          SELECT ${columns} FROM events
-          WHERE organization_id = ${organizationId} AND id = ${eventId} AND position IS NOT NULL`),
-        Option.map(located),
-      ),
-
-    /**
-     * Begins the tree behind the last position that is missing. Only for a stream whose tree is empty: an earlier version may have
-     * deleted events after the upgrade.
-     */
-    beginBehindGaps: (organizationId: string) =>
-      executed(sql`
-        UPDATE event_streams SET base = coalesce((
-          SELECT max(placed.position) - 1 FROM (
-            SELECT position, lag(position) OVER (ORDER BY position) AS before FROM events
-            WHERE organization_id = ${organizationId} AND position IS NOT NULL
-          ) AS placed
-          WHERE placed.before IS DISTINCT FROM placed.position - 1
-        ), head) WHERE organization_id = ${organizationId}`),
-
-    /** The stream gets the next log. Its tree must be removed in the same transaction. */
-    beginNextLog: (organizationId: string) =>
-      executed(sql`UPDATE event_streams SET log = log + 1 WHERE organization_id = ${organizationId}`),
-
-    /** When the first event of a stream occurred; none if it has no events. */
-    oldest: (organizationId: string) =>
+    oldest: (organizationId) =>
       Effect.map(
         record<{ readonly at: Date }>()(sql`
-          SELECT occurred_at AS at FROM events WHERE organization_id = ${organizationId} AND position IS NOT NULL
-          ORDER BY position LIMIT 1`),
+          SELECT event.occurred_at AS at FROM event_positions placed
+          CROSS JOIN ${eventByKey(sql, organizationId, "occurred_at", "placed.event_id")} AS event
+          WHERE placed.organization_id = ${organizationId} AND placed.position > ${prunedTo(sql, organizationId)}
+          ORDER BY placed.position LIMIT 1`),
         Option.map(({ at }) => at),
       ),
 
-    /** Organizations whose first event occurred before an instant, but for removed ones. */
-    startingBefore: (at: Date) =>
+    startingBefore: (at) =>
       Effect.map(
-        records<{ readonly id: string }>()(
-          isSharded
-            ? sql`
+        records<{ readonly id: string }>()(sql`
           SELECT stream.organization_id AS id FROM event_streams stream
           CROSS JOIN LATERAL (
-            SELECT occurred_at FROM events
-            WHERE events.organization_id = stream.organization_id AND position IS NOT NULL ORDER BY position LIMIT 1) AS first
-          WHERE first.occurred_at < ${at} AND NOT ${sql.literal(isRemoved("stream.organization_id"))}`
-            : sql`
-          SELECT organizations.id FROM organizations
-          CROSS JOIN LATERAL (
-            SELECT occurred_at FROM events
-            WHERE events.organization_id = organizations.id AND position IS NOT NULL ORDER BY position LIMIT 1) AS first
-          WHERE first.occurred_at < ${at} AND organizations.removed_at IS NULL`,
-        ),
+            SELECT event.occurred_at FROM event_positions placed
+            JOIN events event ON event.organization_id = placed.organization_id AND event.id = placed.event_id
+            WHERE placed.organization_id = stream.organization_id AND placed.position > stream.pruned_to
+            ORDER BY placed.position LIMIT 1) AS first
+          WHERE first.occurred_at < ${at} AND NOT ${sql.literal(isRemoved("stream.organization_id"))}`),
         (rows) => rows.map(({ id }) => id),
       ),
 
-    /**
-     * The events up to a position that occurred before an instant and wait for no delivery: those before the first one that is
-     * another.
-     */
-    prefix: Effect.fnUntraced(function* (organizationId: string, before: Date, sealedTo: number) {
-      const isWaiting = isSharded
-        ? yield* followsWaiting(organizationId)
-        : sql`EXISTS (
-        SELECT 1 FROM webhook_outbox waiting
-        WHERE waiting.organization_id = kept.organization_id AND waiting.event_id = kept.id)`
-      return Option.getOrElse(
-        yield* record<Prefix>()(sql`
-          WITH last AS (
-            SELECT least(${sealedTo}::bigint, coalesce((
-              SELECT kept.position FROM events kept
-              WHERE kept.organization_id = ${organizationId} AND kept.position IS NOT NULL AND (
-                kept.occurred_at >= ${before} OR ${isWaiting})
-              ORDER BY kept.position LIMIT 1) - 1, ${sealedTo}::bigint)) AS position
-          )
-          SELECT last.position::float8 AS "upTo", counted.count, counted."isOnlyRecords" FROM last
-          CROSS JOIN LATERAL (
-            SELECT count(*)::int AS count, coalesce(bool_and(type = 'EVENTS_PRUNED'), true) AS "isOnlyRecords" FROM events
-            WHERE organization_id = ${organizationId} AND events.position <= last.position) AS counted`),
-        (): Prefix => ({ upTo: 0, count: 0, isOnlyRecords: true }),
-      )
+    prefix: Effect.fnUntraced(function* (organizationId, before, sealedTo) {
+      const upTo = Option.match(yield* repo.firstRetained(organizationId, before), {
+        onNone: () => sealedTo,
+        onSome: (position) => Math.min(sealedTo, position - 1),
+      })
+      const counted = yield* record<Omit<Prefix, "upTo">>()(sql`
+        SELECT count(*)::int AS count, coalesce(bool_and(event.type = 'EVENTS_PRUNED'), true) AS "isOnlyRecords"
+        FROM event_positions placed CROSS JOIN ${eventByKey(sql, organizationId, "type", "placed.event_id")} AS event
+        WHERE placed.organization_id = ${organizationId} AND placed.position > ${prunedTo(sql, organizationId)}
+          AND placed.position <= ${upTo}`)
+      return { upTo, ...Option.getOrThrow(counted) }
     }),
 
-    /** Deletes the events up to a position. */
-    deleteUpTo: (organizationId: string, position: number) =>
-      executed(sql`DELETE FROM events WHERE organization_id = ${organizationId} AND position <= ${position}`),
-  }
+    deleteUpTo: Effect.fnUntraced(function* (organizationId, position) {
+      yield* repo.deleteUpTo(organizationId, position)
+      yield* executed(sql`
+        UPDATE event_positions SET event_id = NULL, type = NULL, resource = NULL, actor_id = NULL
+        WHERE organization_id = ${organizationId} AND event_positions.position > ${prunedTo(sql, organizationId)}
+          AND event_positions.position <= ${position}`)
+      yield* executed(sql`
+        UPDATE event_streams SET pruned_to = greatest(pruned_to, ${position}) WHERE organization_id = ${organizationId}`)
+    }),
+  } satisfies EventLogQueries
 })
 
 /** Reads and deletes events by their positions. */
-export class EventLog extends Context.Service<EventLog, Effect.Success<typeof make>>()("keyshelf/events/log/EventLog") {
+export class EventLog extends Context.Service<EventLog, EventLogQueries>()("keyshelf/events/log/EventLog") {
   static readonly layer = Layer.effect(EventLog, make)
 }

@@ -35,6 +35,9 @@ export const EVENT_TEXT = `concat('{"id":"', id, '","type":', to_json(type),
   '","organizationId":"', organization_id, '","actor":{"id":', actor->'id', ',"name":', actor->'name',
   '},"data":', data, CASE WHEN previous IS NOT NULL THEN ',"previous":' END, previous, '}')`
 
+/** The leaf of a row of `events` in the tree of the event log, in SQL: the hash that `leafHash` gives its text. */
+export const EVENT_LEAF = `sha256('\\x00'::bytea || convert_to(${EVENT_TEXT}, 'UTF8'))`
+
 /** Whether the column that the filter `resource` of the stream compares is the one of the event's `data`. */
 export const isOfItsResource = ({ data, resource }: { readonly data: string; readonly resource: string | null }) => {
   const value: unknown = JSON.parse(data)

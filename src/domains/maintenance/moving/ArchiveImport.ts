@@ -175,6 +175,7 @@ export const makeImport = Effect.gen(function* () {
             `The imported rows differ from those of the source: ${differing.join(", ")}. Nothing was imported.`,
           )
         }
+        if (!isOfThisForm) yield* repo.convertFormer
         if (seal === undefined || !isSealedBy(seal, end)) return yield* refused(`${CHANGED_FILE} Nothing was imported.`)
         return { organization: header.organization, counts: countsOf(end.digests) }
       }),

@@ -4,6 +4,9 @@
  * the rows are converted afterwards.
  */
 
+import { CONVERT_HASHES } from "../../audit/FormerSql.ts"
+import { convertEvents, FORMER_EVENT_TABLES, FORMER_HASHES } from "../../events/log/FormerSql.ts"
+
 /** The migrations that these files name. */
 const formerMigrations: ReadonlyArray<string> = [
   "0001_access",
@@ -62,6 +65,8 @@ const FORMER_TABLES: Readonly<Record<string, string>> = {
   // Responses are stored for a day, under a fingerprint of another kind. They do not move.
   idempotency_keys: `caller_id uuid, key text, organization_id uuid, fingerprint bytea, target_fingerprint bytea, status smallint,
     location text, body text, secret_slug text, expires_at timestamptz`,
+  ...FORMER_EVENT_TABLES,
+  event_hashes: FORMER_HASHES,
 }
 
 /** The table that takes the rows of a table of such a file. */
@@ -74,3 +79,6 @@ export const convertedTables: ReadonlyArray<string> = Object.keys(FORMER_TABLES)
 export const formerTables: ReadonlyArray<string> = Object.entries(FORMER_TABLES).map(
   ([table, columns]) => `CREATE TEMP TABLE ${formerTable(table)} (${columns}) ON COMMIT DROP`,
 )
+
+/** The statements that store the rows of the temporary tables in the form of today. */
+export const convertFormer: ReadonlyArray<string> = [...convertEvents, CONVERT_HASHES]

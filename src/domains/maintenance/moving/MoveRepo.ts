@@ -3,7 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { applySumsUntil } from "../../usage/partitions/DaysSql.ts"
 import { removalOrder } from "../RemovalOrder.ts"
-import { formerTables } from "./FormerFiles.ts"
+import { convertFormer, formerTables } from "./FormerFiles.ts"
 import { MoveRefused } from "./Errors.ts"
 import { ruleOf } from "./MoveRules.ts"
 import type { Column, Digest, Partition, Row } from "./MoveRules.ts"
@@ -64,6 +64,9 @@ const make = Effect.gen(function* () {
 
     /** Creates the temporary tables for a file of a version before 0.2.0. */
     createFormerTables: Effect.forEach(formerTables, (statement) => sql.unsafe(statement), { discard: true }),
+
+    /** Stores what these tables have in the form of today. */
+    convertFormer: Effect.forEach(convertFormer, (statement) => sql.unsafe(statement), { discard: true }),
 
     /** The columns that are stored. The database computes generated ones itself. */
     columns: (table: string) =>
