@@ -25,6 +25,8 @@ import {
   DurationsText,
 } from "./SettingFormats.ts"
 import type { Role } from "./SettingFormats.ts"
+import type { CorsOrigins } from "./SettingFormats.ts"
+import type { RateLimit } from "../kernel/ports/RateBudgets.ts"
 
 /** A missing or invalid setting. The message names it and says what is expected. */
 export class SettingsError extends Schema.TaggedError<SettingsError>()("SettingsError", { message: Schema.String }) {}
@@ -154,6 +156,115 @@ const svix = Effect.gen(function* () {
   return Option.some({ url: url.value, token: Redacted.make(token.value) })
 })
 
+/** The settings of this process. */
+export class Settings extends Context.Service<
+  Settings,
+  {
+    /** ??? */
+    readonly host: string
+    /** ??? */
+    readonly corePort: number
+    /** ??? */
+    readonly platformPort: number
+    /** Absent: the core listener serves webhook management. */
+    readonly webhooksPort: Option.Option<number>
+    /** Where browsers reach the dedicated listener of webhook management. Without a trailing slash. */
+    readonly webhooksUrl: Option.Option<string>
+    /** ??? */
+    readonly internalPort: number
+    /** ??? */
+    readonly roles: Set<Role>
+    /** ??? */
+    readonly dataDir: string
+    /** ??? */
+    readonly databaseUrl: Option.Option<Redacted.Redacted<string>>
+    /** Direct address for LISTEN if `SERVICE_DATABASE_URL` points to a transaction pooler. */
+    readonly databaseListenUrl: Option.Option<Redacted.Redacted<string>>
+    /** ??? */
+    readonly databasePoolSize: number
+    /** ??? */
+    readonly databasePrepare: boolean
+    /** Absent: the key file in the data directory is used (embedded database only). */
+    readonly secretKeys: Option.Option<ReadonlyArray<SecretKey>>
+    /** ??? */
+    readonly bootstrapPlatformCredential: Option.Option<Redacted.Redacted<string>>
+    /**
+     * Form in which the Core API accepts stored tokens: `direct` as issued, `gateway` only as the gateway's internal
+     * JWT.
+     */
+    readonly authMode: "direct" | "gateway"
+    /** ??? */
+    readonly identityProvider:
+      | Option.None<{
+          readonly issuer: string
+          readonly audience: string
+          readonly jwksUri: Option.Option<string>
+          readonly organizationClaim: string
+          readonly provisioning: "off" | "just-in-time"
+          readonly client: Option.Option<{
+            readonly clientId: string
+            readonly scope: string
+            readonly parameters: {} | Readonly<Record<string, string>>
+          }>
+        }>
+      | Option.Some<{
+          readonly issuer: string
+          readonly audience: string
+          readonly jwksUri: Option.Option<string>
+          readonly organizationClaim: string
+          readonly provisioning: "off" | "just-in-time"
+          readonly client: Option.Option<{
+            readonly clientId: string
+            readonly scope: string
+            readonly parameters: {} | Readonly<Record<string, string>>
+          }>
+        }>
+    /** ??? */
+    readonly retention: {
+      readonly retiredTokens: Duration.Duration
+      readonly webhookHistory: Duration.Duration
+      readonly events: Option.Option<Duration.Duration>
+      readonly usageEvents: Option.Option<Duration.Duration>
+    }
+    /** How long before the end of a license it is announced. */
+    readonly termNotices: ReadonlyArray<Duration.Duration>
+    /** ??? */
+    readonly webhooksAllowInsecure: boolean
+    /** Maximum number of deliveries in flight on this node. */
+    readonly webhooksConcurrency: number
+    /** Present: Svix delivers events instead of this service. */
+    readonly svix:
+      | Option.None<{
+          readonly url: string
+          readonly token: Redacted.Redacted
+        }>
+      | Option.Some<{
+          readonly url: string
+          readonly token: Redacted.Redacted
+        }>
+    /** ??? */
+    readonly webhooksAllowedNetworks: never[] | IpNetwork.IpNetwork<IpAddress>[]
+    /** Origins whose scripts may call the core listener. Absent: none. */
+    readonly corsOrigins: Option.Option<CorsOrigins>
+    /** Absent: requests are not limited. */
+    readonly rateLimit: Option.Option<RateLimit>
+    /** Redis, in which all processes share request counts. Absent: each process counts separately. */
+    readonly redisUrl: Option.Option<Redacted.Redacted<string>>
+    /** Receiver of traces, metrics and logs. Absent: nothing is exported. */
+    readonly otlpEndpoint: Option.Option<string>
+    /** ??? */
+    readonly logLevel: "None" | "Fatal" | "Error" | "Warn" | "Info" | "Debug" | "Trace"
+    /** ??? */
+    readonly logFormat: "json" | "pretty"
+  }
+>()("keyshelf/infra/Settings") {
+  /** Reads the environment through Effect's Config. Fails with {@link SettingsError}, which names the setting. */
+  static readonly layer = Layer.effect(
+    Settings,
+    Effect.suspend(() => load),
+  )
+}
+
 const load = Effect.gen(function* () {
   const secretKeys = yield* optionalSetting("SERVICE_SECRET_KEY", Schema.String)
   const databaseUrl = yield* optionalSetting("SERVICE_DATABASE_URL", PostgresUrl)
@@ -184,46 +295,31 @@ const load = Effect.gen(function* () {
     host: yield* setting("SERVICE_HOST", Schema.NonEmptyString, "127.0.0.1"),
     corePort: yield* setting("SERVICE_CORE_PORT", Port, 8080),
     platformPort: yield* setting("SERVICE_PLATFORM_PORT", Port, 8081),
-    /** Absent: the core listener serves webhook management. */
     webhooksPort,
-    /** Where browsers reach the dedicated listener of webhook management. Without a trailing slash. */
     webhooksUrl: Option.map(webhooksUrl, (url) => url.replace(/\/+$/, "")),
     internalPort: yield* setting("SERVICE_INTERNAL_PORT", Port, 8082),
     roles: processRoles,
     dataDir: yield* setting("SERVICE_DATA_DIR", Schema.NonEmptyString, ".data"),
     databaseUrl: Option.map(databaseUrl, (url) => Redacted.make(url)),
-    /** Direct address for LISTEN if `SERVICE_DATABASE_URL` points to a transaction pooler. */
     databaseListenUrl: Option.map(databaseListenUrl, (url) => Redacted.make(url)),
     databasePoolSize: yield* setting("SERVICE_DATABASE_POOL_SIZE", PoolSize, 8),
     databasePrepare: (yield* setting("SERVICE_DATABASE_PREPARE", YesNo, "true")) === "true",
-    /** Absent: the key file in the data directory is used (embedded database only). */
     secretKeys: yield* Effect.transposeOption(Option.map(secretKeys, parseKeys)),
     bootstrapPlatformCredential: Option.map(bootstrap, (text) => Redacted.make(text)),
-    /**
-     * Form in which the Core API accepts stored tokens: `direct` as issued, `gateway` only as the gateway's internal
-     * JWT.
-     */
     authMode: yield* setting("SERVICE_AUTH_MODE", Schema.Literals(["direct", "gateway"]), "direct"),
     identityProvider: yield* identityProvider,
     retention: yield* retention,
-    /** How long before the end of a license it is announced. */
     termNotices: yield* setting("SERVICE_TERM_NOTICES", DurationsText, [30, 7, 1].map(Duration.days)),
     webhooksAllowInsecure: (yield* setting("SERVICE_WEBHOOKS_ALLOW_INSECURE", YesNo, "false")) === "true",
-    /** Maximum number of deliveries in flight on this node. */
     webhooksConcurrency: yield* setting("SERVICE_WEBHOOKS_CONCURRENCY", WebhooksConcurrency, 256),
-    /** Present: Svix delivers events instead of this service. */
     svix: yield* svix,
     webhooksAllowedNetworks: Option.match(yield* optionalSetting("SERVICE_WEBHOOKS_ALLOWED_CIDRS", Networks), {
       onNone: () => [],
       onSome: (text) => text.split(",").map((part) => IpNetwork.fromStringUnsafe(part.trim())),
     }),
-    /** Origins whose scripts may call the core listener. Absent: none. */
     corsOrigins: Option.map(yield* optionalSetting("SERVICE_CORS_ORIGINS", CorsOriginsText), corsOriginsOf),
-    /** Absent: requests are not limited. */
     rateLimit: Option.map(yield* optionalSetting("SERVICE_RATE_LIMIT", RateLimitText), rateLimitOf),
-    /** Redis, in which all processes share request counts. Absent: each process counts separately. */
     redisUrl: Option.map(yield* optionalSetting("SERVICE_REDIS_URL", RedisUrl), (url) => Redacted.make(url)),
-    /** Receiver of traces, metrics and logs. Absent: nothing is exported. */
     otlpEndpoint: yield* optionalSetting("SERVICE_OTLP_ENDPOINT", OtlpEndpoint),
     logLevel: yield* setting(
       "SERVICE_LOG_LEVEL",
@@ -237,9 +333,3 @@ const load = Effect.gen(function* () {
     ),
   }
 })
-
-/** The settings of this process. */
-export class Settings extends Context.Service<Settings, Effect.Success<typeof load>>()("keyshelf/infra/Settings") {
-  /** Reads the environment through Effect's Config. Fails with {@link SettingsError}, which names the setting. */
-  static readonly layer = Layer.effect(Settings, load)
-}

@@ -5,6 +5,57 @@ import { Organizations } from "../organizations/Service.ts"
 import { AccessRepo } from "./Repo.ts"
 import { kindOf } from "./Rules.ts"
 import { invalidCredential } from "./tokens/Credentials.ts"
+import type { Confinement, ActorReference } from "../../kernel/contract/Caller.ts"
+import type { InvalidCredential } from "../../kernel/contract/Problem.ts"
+import type { AccessToken } from "./Model.ts"
+
+/** Describes the credential of a request and the identity that it authenticates. */
+export class Me extends Context.Service<
+  Me,
+  {
+    /** ??? */
+    readonly ofCaller: () => Effect.Effect<
+      {
+        readonly credential: {
+          readonly id: string
+          readonly name: string
+          readonly expiresAt: Date | null
+        }
+        readonly scopes: ReadonlyArray<string>
+        readonly instance?: Confinement
+        readonly identity: ActorReference
+        readonly kind: "INSTANCE" | "SERVICE_ACCOUNT" | "PERSON" | "PLATFORM"
+        readonly role: "ADMIN" | "MEMBER" | "VIEWER" | null
+        readonly organizationId: string
+        readonly organization: {
+          readonly id: string
+          readonly name: string
+          readonly slug: string
+        }
+      },
+      InvalidCredential,
+      Caller
+    >
+    /** ??? */
+    readonly ofOperator: () => Effect.Effect<
+      {
+        readonly identity: ActorReference
+        readonly kind: "PLATFORM"
+        readonly role: null
+        readonly organizationId: null
+        readonly credential: Pick<AccessToken, "id" | "name" | "slug" | "scopes" | "expiresAt">
+        readonly scopes: ReadonlyArray<string>
+      },
+      InvalidCredential,
+      Operator
+    >
+  }
+>()("keyshelf/access/Me") {
+  static readonly layer = Layer.effect(
+    Me,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* AccessRepo
@@ -51,8 +102,3 @@ const make = Effect.gen(function* () {
 
   return { ofCaller, ofOperator }
 })
-
-/** Describes the credential of a request and the identity that it authenticates. */
-export class Me extends Context.Service<Me, Effect.Success<typeof make>>()("keyshelf/access/Me") {
-  static readonly layer = Layer.effect(Me, make)
-}

@@ -14,6 +14,45 @@ import { TokenIssuer } from "./tokens/TokenIssuer.ts"
 import type { MintToken } from "./Model.ts"
 import { AccessRepo } from "./Repo.ts"
 import { isLive } from "./Rules.ts"
+import type { ValidationFailed, InvalidCursor } from "../../kernel/contract/Problem.ts"
+import type { OrganizationNotFound } from "../organizations/Errors.ts"
+import type { IssuedToken, AccessToken } from "./Model.ts"
+import type { Page } from "../../kernel/contract/Page.ts"
+
+/** Manages the tokens that the operator mints into organizations. */
+export class OrganizationTokens extends Context.Service<
+  OrganizationTokens,
+  {
+    /** ??? */
+    readonly mint: (
+      organizationId: string,
+      input: MintToken,
+    ) => Effect.Effect<
+      IssuedToken,
+      | ValidationFailed
+      | OrganizationNotFound
+      | InvalidCredential
+      | MintOrganizationTokenScopeNotHeld
+      | MintOrganizationTokenSlugTaken,
+      Operator
+    >
+    /** ??? */
+    readonly list: (
+      organizationId: string,
+      request: PageRequest,
+    ) => Effect.Effect<Page<AccessToken>, InvalidCursor | OrganizationNotFound>
+    /** ??? */
+    readonly revoke: (
+      organizationId: string,
+      slug: string,
+    ) => Effect.Effect<void, OrganizationNotFound | AccessTokenNotFound, Operator>
+  }
+>()("keyshelf/access/OrganizationTokens") {
+  static readonly layer = Layer.effect(
+    OrganizationTokens,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* AccessRepo
@@ -96,10 +135,3 @@ const make = Effect.gen(function* () {
 
   return { mint, list, revoke }
 })
-
-/** Manages the tokens that the operator mints into organizations. */
-export class OrganizationTokens extends Context.Service<OrganizationTokens, Effect.Success<typeof make>>()(
-  "keyshelf/access/OrganizationTokens",
-) {
-  static readonly layer = Layer.effect(OrganizationTokens, make)
-}

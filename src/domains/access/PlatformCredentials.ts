@@ -17,11 +17,52 @@ import { TokenIssuer } from "./tokens/TokenIssuer.ts"
 import type { CreatePlatformCredential } from "./Model.ts"
 import { AccessRepo } from "./Repo.ts"
 import { TokenHasher } from "./tokens/TokenHasher.ts"
+import type { ValidationFailed, InvalidCursor } from "../../kernel/contract/Problem.ts"
+import type { IssueToken, IssuedToken, AccessToken } from "./Model.ts"
+import type { IssuedCredential } from "./tokens/TokenIssuer.ts"
+import type { Page } from "../../kernel/contract/Page.ts"
 
 /** The scopes of the first credential of an installation: all of them. */
 export const allScopes = ["read:*", "write:*", "delete:*"] as const
 
 const owner = { organizationId: null, ownerId: platformIdentity.id }
+
+/** Manages the operator's credentials. Revoking one revokes every token minted with it, in the same transaction. */
+export class PlatformCredentials extends Context.Service<
+  PlatformCredentials,
+  {
+    /** ??? */
+    readonly create: (
+      input: IssueToken,
+    ) => Effect.Effect<
+      IssuedToken,
+      ValidationFailed | CreatePlatformCredentialScopeNotHeld | CreatePlatformCredentialSlugTaken,
+      Operator
+    >
+    /**
+     * Creates a credential on the server itself (`keyshelf platform-credential create`, the first start), without a
+     * caller.
+     */
+    readonly createLocally: (
+      input: IssueToken,
+    ) => Effect.Effect<IssuedCredential, ValidationFailed | CreatePlatformCredentialSlugTaken>
+    /** Creates the credential of `SERVICE_BOOTSTRAP_PLATFORM_CREDENTIAL` unless it exists. */
+    readonly ensure: (
+      token: Redacted.Redacted<string>,
+    ) => Effect.Effect<void, ValidationFailed | CreatePlatformCredentialSlugTaken>
+    /** ??? */
+    readonly list: (request: PageRequest) => Effect.Effect<Page<AccessToken>, InvalidCursor>
+    /** ??? */
+    readonly revoke: (slug: string) => Effect.Effect<void, PlatformCredentialNotFound, Operator>
+    /** ??? */
+    readonly exists: Effect.Effect<boolean>
+  }
+>()("keyshelf/access/PlatformCredentials") {
+  static readonly layer = Layer.effect(
+    PlatformCredentials,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* AccessRepo
@@ -59,15 +100,10 @@ const make = Effect.gen(function* () {
     return { ...issued.record, token: Redacted.value(issued.token) }
   })
 
-  /**
-   * Creates a credential on the server itself (`keyshelf platform-credential create`, the first start), without a
-   * caller.
-   */
   const createLocally = Effect.fn("PlatformCredentials.createLocally")(function* (input: CreatePlatformCredential) {
     return yield* transactions.run(issue(input))
   })
 
-  /** Creates the credential of `SERVICE_BOOTSTRAP_PLATFORM_CREDENTIAL` unless it exists. */
   const ensure = Effect.fn("PlatformCredentials.ensure")(function* (token: Redacted.Redacted) {
     yield* transactions.run(
       Effect.gen(function* () {
@@ -106,10 +142,3 @@ const make = Effect.gen(function* () {
 
   return { create, createLocally, ensure, list, revoke, exists: repo.platformCredentialExists }
 })
-
-/** Manages the operator's credentials. Revoking one revokes every token minted with it, in the same transaction. */
-export class PlatformCredentials extends Context.Service<PlatformCredentials, Effect.Success<typeof make>>()(
-  "keyshelf/access/PlatformCredentials",
-) {
-  static readonly layer = Layer.effect(PlatformCredentials, make)
-}

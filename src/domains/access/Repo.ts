@@ -11,6 +11,7 @@ import { inEachOrganization } from "../../kernel/database/DueOrganizations.ts"
 import { decoded, decodedOne, advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import { RotatableToken, StoredCredential } from "./Model.ts"
 import type { AccessToken, CredentialKind, ServiceAccount, TokenHashes } from "./Model.ts"
+import type { Option } from "effect"
 
 /** A credential to store. */
 export interface NewCredential {
@@ -41,6 +42,139 @@ export interface ExpiredToken extends AccessToken {
   readonly organizationId: string
   readonly serviceAccountSlug: string | null
   readonly instanceSlug: string | null
+}
+
+/** Stores service accounts and credentials. */
+export class AccessRepo extends Context.Service<
+  AccessRepo,
+  {
+    /** ??? */
+    readonly findByLookupHashes: (hashes: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<StoredCredential>>
+    /** ??? */
+    readonly findByIds: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<StoredCredential>>
+    /** Reads what a credential says about itself. */
+    readonly findCredential: (
+      id: string,
+    ) => Effect.Effect<Option.Option<Pick<AccessToken, "id" | "name" | "slug" | "scopes" | "expiresAt">>>
+    /** ??? */
+    readonly lockForShare: (id: string) => Effect.Effect<Option.Option<StoredCredential>>
+    /** ??? */
+    readonly insertCredential: (row: NewCredential) => Effect.Effect<boolean>
+    /** ??? */
+    readonly findToken: (owner: TokenOwner, slug: string) => Effect.Effect<Option.Option<AccessToken>>
+    /** ??? */
+    readonly listTokens: (
+      owner: TokenOwner,
+      after: Position | null,
+      count: number,
+    ) => Effect.Effect<ReadonlyArray<AccessToken>>
+    /** Reads all tokens of an owner. */
+    readonly tokensOf: (owner: TokenOwner) => Effect.Effect<ReadonlyArray<AccessToken>>
+    /** Revokes a token. Returns it, or none if there is no such token or it was revoked before. */
+    readonly revokeToken: (
+      owner: TokenOwner,
+      slug: string,
+      by: ActorReference,
+      at: Date,
+    ) => Effect.Effect<Option.Option<AccessToken>>
+    /** Revokes all live tokens of an owner and returns them. */
+    readonly revokeTokensOf: (
+      owner: TokenOwner,
+      by: ActorReference,
+      at: Date,
+    ) => Effect.Effect<ReadonlyArray<AccessToken>>
+    /** Stores the identity that requests with the tokens of this owner act as. */
+    readonly renameActor: (owner: TokenOwner, actor: ActorReference) => Effect.Effect<void>
+    /** Reads a token for rotation and locks its row until the transaction ends. */
+    readonly lockToken: (owner: TokenOwner, slug: string) => Effect.Effect<Option.Option<RotatableToken>>
+    /** Ends a rotated token: by a new expiry, or immediately by revoking it. */
+    readonly endRotated: (
+      id: string,
+      change: {
+        readonly successor: string
+        readonly at: Date
+        readonly end:
+          | {
+              readonly expiresAt: Date
+            }
+          | {
+              readonly revokedBy: ActorReference
+            }
+      },
+    ) => Effect.Effect<Option.Option<AccessToken>>
+    /**
+     * Revokes the live tokens that a platform credential minted. As a separate statement it sees the child of a mint
+     * that held the parent's lock.
+     */
+    readonly revokeChildren: (
+      parentId: string,
+      by: ActorReference,
+      at: Date,
+    ) => Effect.Effect<
+      ReadonlyArray<
+        AccessToken & {
+          readonly organizationId: string
+        }
+      >
+    >
+    /** Locks the bootstrap until the transaction ends, so that starting processes create one credential. */
+    readonly lockBootstrap: Effect.Effect<void>
+    /** ??? */
+    readonly platformCredentialExists: Effect.Effect<boolean>
+    /** Stores the latest use of each token. A later use from another node is not overwritten. */
+    readonly storeLastUse: (uses: ReadonlyArray<readonly [id: string, at: Date]>) => Effect.Effect<void>
+    /**
+     * Claims up to `count` expired organization tokens for their event, oldest first. Skips rows locked by other nodes.
+     * The accounts are read afterwards, because a cluster keeps them elsewhere.
+     */
+    readonly claimExpired: (at: Date, count: number) => Effect.Effect<ExpiredToken[]>
+    /**
+     * Deletes credentials that ended before an instant and returns their number. A platform credential is retained as
+     * long as any token that it minted, an expired token until its event was emitted.
+     */
+    readonly deleteRetired: (kind: StoredCredential["kind"], before: Date, count: number) => Effect.Effect<number>
+    /** ??? */
+    readonly insertServiceAccount: (
+      organizationId: string,
+      row: {
+        readonly id: string
+        readonly name: string
+        readonly slug: string
+        readonly createdAt: Date
+        readonly createdBy: ActorReference
+      },
+    ) => Effect.Effect<boolean>
+    /** ??? */
+    readonly findServiceAccount: (
+      organizationId: string,
+      slug: string,
+    ) => Effect.Effect<Option.Option<Omit<ServiceAccount, "tokens">>>
+    /** ??? */
+    readonly lockServiceAccount: (
+      organizationId: string,
+      slug: string,
+    ) => Effect.Effect<Option.Option<Omit<ServiceAccount, "tokens">>>
+    /** ??? */
+    readonly lockServiceAccountForShare: (
+      organizationId: string,
+      slug: string,
+    ) => Effect.Effect<Option.Option<Omit<ServiceAccount, "tokens">>>
+    /** ??? */
+    readonly updateServiceAccount: (organizationId: string, row: Omit<ServiceAccount, "tokens">) => Effect.Effect<void>
+    /** ??? */
+    readonly deleteServiceAccount: (organizationId: string, id: string) => Effect.Effect<void>
+    /** ??? */
+    readonly listServiceAccounts: (
+      organizationId: string,
+      after: Position | null,
+      count: number,
+    ) => Effect.Effect<ReadonlyArray<ServiceAccount>>
+  }
+>()("keyshelf/access/Repo") {
+  static readonly layer = Layer.effect(
+    AccessRepo,
+    Effect.suspend(() => make),
+  )
 }
 
 const make = Effect.gen(function* () {
@@ -76,7 +210,6 @@ const make = Effect.gen(function* () {
         ask((own) => own`SELECT ${storedColumns} FROM credentials WHERE id = ANY(${ids}::uuid[]) AND ${isUsable}`),
       ),
 
-    /** Reads what a credential says about itself. */
     findCredential: (id: string) =>
       record<Pick<AccessToken, "id" | "slug" | "name" | "scopes" | "expiresAt">>()(sql`
         SELECT id, slug, name, scopes, expires_at AS "expiresAt" FROM credentials WHERE id = ${id}`),
@@ -104,39 +237,33 @@ const make = Effect.gen(function* () {
         WHERE ${ownedBy(owner)} AND id < ${idBefore(after)}
         ORDER BY id DESC LIMIT ${count}`),
 
-    /** Reads all tokens of an owner. */
     tokensOf: (owner: TokenOwner) =>
       records<AccessToken>()(sql`SELECT ${tokenColumns} FROM credentials WHERE ${ownedBy(owner)} ORDER BY id DESC`),
 
-    /** Revokes a token. Returns it, or none if there is no such token or it was revoked before. */
     revokeToken: (owner: TokenOwner, slug: string, by: ActorReference, at: Date) =>
       record<AccessToken>()(sql`
         UPDATE credentials SET revoked_at = ${at}, revoked_by = ${sql.json(by)}
         WHERE ${ownedBy(owner)} AND slug = ${slug} AND revoked_at IS NULL
         RETURNING ${tokenColumns}`),
 
-    /** Revokes all live tokens of an owner and returns them. */
     revokeTokensOf: (owner: TokenOwner, by: ActorReference, at: Date) =>
       records<AccessToken>()(sql`
         UPDATE credentials SET revoked_at = ${at}, revoked_by = ${sql.json(by)}
         WHERE ${ownedBy(owner)} AND revoked_at IS NULL
         RETURNING ${tokenColumns}`),
 
-    /** Stores the identity that requests with the tokens of this owner act as. */
     renameActor: (owner: TokenOwner, actor: ActorReference) =>
       Effect.asVoid(
         Effect.orDie(sql`
           UPDATE credentials SET actor = ${sql.json(actor)} WHERE ${ownedBy(owner)} AND revoked_at IS NULL`),
       ),
 
-    /** Reads a token for rotation and locks its row until the transaction ends. */
     lockToken: (owner: TokenOwner, slug: string) =>
       decodedOne(RotatableToken)(sql`
         SELECT id, name, scopes, created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt",
           rotated_to AS "rotatedTo"
         FROM credentials WHERE ${ownedBy(owner)} AND slug = ${slug} FOR UPDATE`),
 
-    /** Ends a rotated token: by a new expiry, or immediately by revoking it. */
     endRotated: (
       id: string,
       change: {
@@ -154,17 +281,12 @@ const make = Effect.gen(function* () {
         WHERE id = ${id}
         RETURNING ${tokenColumns}`),
 
-    /**
-     * Revokes the live tokens that a platform credential minted. As a separate statement it sees the child of a mint
-     * that held the parent's lock.
-     */
     revokeChildren: (parentId: string, by: ActorReference, at: Date) =>
       records<AccessToken & { readonly organizationId: string }>()(sql`
         UPDATE credentials SET revoked_at = ${at}, revoked_by = ${sql.json(by)}
         WHERE parent_id = ${parentId} AND revoked_at IS NULL
         RETURNING ${tokenColumns}, organization_id AS "organizationId"`),
 
-    /** Locks the bootstrap until the transaction ends, so that starting processes create one credential. */
     lockBootstrap: advisoryLock(sql, "credentials.bootstrap"),
 
     platformCredentialExists: Effect.map(
@@ -174,7 +296,6 @@ const make = Effect.gen(function* () {
       (rows) => rows[0]?.found === true,
     ),
 
-    /** Stores the latest use of each token. A later use from another node is not overwritten. */
     storeLastUse: (uses: ReadonlyArray<readonly [id: string, at: Date]>) =>
       Effect.asVoid(
         Effect.orDie(sql`
@@ -184,10 +305,6 @@ const make = Effect.gen(function* () {
           WHERE credentials.id = used.id`),
       ),
 
-    /**
-     * Claims up to `count` expired organization tokens for their event, oldest first. Skips rows locked by other nodes.
-     * The accounts are read afterwards, because a cluster keeps them elsewhere.
-     */
     claimExpired: Effect.fnUntraced(function* (at: Date, count: number) {
       const expired = yield* records<Omit<ExpiredToken, "serviceAccountSlug"> & { readonly ownerId: string }>()(sql`
         UPDATE credentials SET expiry_told_at = ${at}
@@ -218,10 +335,6 @@ const make = Effect.gen(function* () {
       }))
     }),
 
-    /**
-     * Deletes credentials that ended before an instant and returns their number. A platform credential is retained as
-     * long as any token that it minted, an expired token until its event was emitted.
-     */
     deleteRetired: (kind: StoredCredential["kind"], before: Date, count: number) =>
       Effect.map(
         Effect.orDie(sql`
@@ -280,8 +393,3 @@ const make = Effect.gen(function* () {
         ORDER BY id DESC LIMIT ${count}`),
   }
 })
-
-/** Stores service accounts and credentials. */
-export class AccessRepo extends Context.Service<AccessRepo, Effect.Success<typeof make>>()("keyshelf/access/Repo") {
-  static readonly layer = Layer.effect(AccessRepo, make)
-}

@@ -16,6 +16,11 @@ import type { TokensOwner } from "./tokens/OwnedTokens.ts"
 import { UpdateServiceAccount } from "./Model.ts"
 import type { CreateServiceAccount, IssueToken, RotateToken, ServiceAccount } from "./Model.ts"
 import { AccessRepo } from "./Repo.ts"
+import type { AccessToken, IssuedToken } from "./Model.ts"
+import type { ActorReference } from "../../kernel/contract/Caller.ts"
+import type { Page } from "../../kernel/contract/Page.ts"
+import type { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
+import type { IssueTokenScopeNotHeld, IssueTokenSlugTaken, AccessTokenNotFound, RotateTokenNotLive } from "./Errors.ts"
 
 const notFound = (slug: string) => new ServiceAccountNotFound({ detail: noSuch("service account", slug) })
 
@@ -24,6 +29,87 @@ const ownerOf = ({ id, name, slug }: Pick<ServiceAccount, "id" | "name" | "slug"
   reference: { serviceAccountSlug: slug },
   confinedTo: null,
 })
+
+/** Manages service accounts. Every method acts in the caller's organization. */
+export class ServiceAccounts extends Context.Service<
+  ServiceAccounts,
+  {
+    /** ??? */
+    readonly create: (input: {
+      readonly name: string
+      readonly slug?: string
+    }) => Effect.Effect<ServiceAccount, CreateServiceAccountSlugTaken, Caller>
+    /** ??? */
+    readonly get: (slug: string) => Effect.Effect<
+      {
+        readonly tokens: ReadonlyArray<AccessToken>
+        readonly id: string
+        readonly name: string
+        readonly slug: string
+        readonly createdAt: Date
+        readonly createdBy: ActorReference
+        readonly externalId: string | null
+      },
+      ServiceAccountNotFound,
+      Caller
+    >
+    /** ??? */
+    readonly list: (request: PageRequest) => Effect.Effect<Page<ServiceAccount>, InvalidCursor, Caller>
+    /** ??? */
+    readonly update: (
+      slug: string,
+      input: UpdateServiceAccount,
+    ) => Effect.Effect<
+      {
+        readonly tokens: ReadonlyArray<AccessToken>
+        readonly id: string
+        readonly name: string
+        readonly slug: string
+        readonly externalId: string | null
+        readonly createdAt: Date
+        readonly createdBy: ActorReference
+      },
+      ValidationFailed | ServiceAccountNotFound,
+      Caller
+    >
+    /** ??? */
+    readonly delete: (slug: string) => Effect.Effect<void, ServiceAccountNotFound, Caller>
+    /** ??? */
+    readonly issueToken: (
+      slug: string,
+      input: IssueToken,
+    ) => Effect.Effect<
+      IssuedToken,
+      ValidationFailed | ServiceAccountNotFound | IssueTokenScopeNotHeld | IssueTokenSlugTaken,
+      Caller
+    >
+    /** ??? */
+    readonly listTokens: (
+      slug: string,
+      request: PageRequest,
+    ) => Effect.Effect<Page<AccessToken>, InvalidCursor | ServiceAccountNotFound, Caller>
+    /** ??? */
+    readonly rotateToken: (
+      slug: string,
+      tokenSlug: string,
+      input: RotateToken,
+    ) => Effect.Effect<
+      IssuedToken,
+      ServiceAccountNotFound | IssueTokenScopeNotHeld | AccessTokenNotFound | RotateTokenNotLive,
+      Caller
+    >
+    /** ??? */
+    readonly revokeToken: (
+      slug: string,
+      tokenSlug: string,
+    ) => Effect.Effect<void, ServiceAccountNotFound | AccessTokenNotFound, Caller>
+  }
+>()("keyshelf/access/ServiceAccounts") {
+  static readonly layer = Layer.effect(
+    ServiceAccounts,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* AccessRepo
@@ -141,10 +227,3 @@ const make = Effect.gen(function* () {
 
   return { create, get, list, update, delete: remove, issueToken, listTokens, rotateToken, revokeToken }
 })
-
-/** Manages service accounts. Every method acts in the caller's organization. */
-export class ServiceAccounts extends Context.Service<ServiceAccounts, Effect.Success<typeof make>>()(
-  "keyshelf/access/ServiceAccounts",
-) {
-  static readonly layer = Layer.effect(ServiceAccounts, make)
-}

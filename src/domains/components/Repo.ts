@@ -1,4 +1,5 @@
 /** SQL of components. */
+import type { Statement } from "effect/sql/Statement"
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { affectedRows } from "../../kernel/database/AffectedRows.ts"
@@ -6,6 +7,46 @@ import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { Component } from "./Model.ts"
+import type { Row } from "../maintenance/moving/MoveRules.ts"
+import type { Option } from "effect"
+import type { Affected } from "../../kernel/contract/dryruns/Impact.ts"
+
+/** Stores and reads components. */
+export class ComponentsRepo extends Context.Service<
+  ComponentsRepo,
+  {
+    /** The statement that stores the row if its slug is free. */
+    readonly insertStatement: (organizationId: string, row: Component) => Statement<Row>
+    /** ??? */
+    readonly findBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<Component>>
+    /** ??? */
+    readonly exists: (organizationId: string, id: string) => Effect.Effect<boolean>
+    /** ??? */
+    readonly list: (
+      organizationId: string,
+      after: Position | null,
+      count: number,
+    ) => Effect.Effect<ReadonlyArray<Component>>
+    /** Locks the row: no release can link the component before the transaction ends. */
+    readonly lockBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<Component>>
+    /** ??? */
+    readonly releasesWith: (
+      organizationId: string,
+      id: string,
+    ) => Effect.Effect<
+      Affected<{
+        readonly slug: string
+      }>
+    >
+    /** ??? */
+    readonly delete: (organizationId: string, id: string) => Effect.Effect<void>
+  }
+>()("keyshelf/components/Repo") {
+  static readonly layer = Layer.effect(
+    ComponentsRepo,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -13,7 +54,6 @@ const make = Effect.gen(function* () {
     created_at AS "createdAt", created_by AS "createdBy"`)
 
   return {
-    /** The statement that stores the row if its slug is free. */
     insertStatement: (organizationId: string, row: Component) => sql`
       INSERT INTO components (organization_id, id, name, version, slug, description, previous_component_id, created_at,
         created_by)
@@ -36,7 +76,6 @@ const make = Effect.gen(function* () {
         WHERE organization_id = ${organizationId} AND id < ${idBefore(after)}
         ORDER BY id DESC LIMIT ${count}`),
 
-    /** Locks the row: no release can link the component before the transaction ends. */
     lockBySlug: (organizationId: string, slug: string) =>
       record<Component>()(sql`
         SELECT ${columns} FROM components WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
@@ -54,10 +93,3 @@ const make = Effect.gen(function* () {
       Effect.asVoid(Effect.orDie(sql`DELETE FROM components WHERE organization_id = ${organizationId} AND id = ${id}`)),
   }
 })
-
-/** Stores and reads components. */
-export class ComponentsRepo extends Context.Service<ComponentsRepo, Effect.Success<typeof make>>()(
-  "keyshelf/components/Repo",
-) {
-  static readonly layer = Layer.effect(ComponentsRepo, make)
-}

@@ -12,8 +12,32 @@ import { Transactions } from "../../kernel/database/Transactions.ts"
 import { ComponentNotFound, CreateComponentSlugTaken, DeleteComponentLinkedToRelease } from "./Errors.ts"
 import type { Component, CreateComponent } from "./Model.ts"
 import { ComponentsRepo } from "./Repo.ts"
+import type { ValidationFailed, InvalidCursor } from "../../kernel/contract/Problem.ts"
+import type { Page } from "../../kernel/contract/Page.ts"
 
 const notFound = (slug: string) => new ComponentNotFound({ detail: noSuch("component", slug) })
+
+/** Creates, reads and deletes components of the caller's organization. */
+export class Components extends Context.Service<
+  Components,
+  {
+    /** ??? */
+    readonly create: (
+      input: CreateComponent,
+    ) => Effect.Effect<Component, ValidationFailed | CreateComponentSlugTaken, Caller>
+    /** ??? */
+    readonly get: (slug: string) => Effect.Effect<Component, ComponentNotFound, Caller>
+    /** ??? */
+    readonly list: (request: PageRequest) => Effect.Effect<Page<Component>, InvalidCursor, Caller>
+    /** ??? */
+    readonly delete: (slug: string) => Effect.Effect<void, ComponentNotFound | DeleteComponentLinkedToRelease, Caller>
+  }
+>()("keyshelf/components/Components") {
+  static readonly layer = Layer.effect(
+    Components,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* ComponentsRepo
@@ -85,10 +109,3 @@ const make = Effect.gen(function* () {
 
   return { create, get, list, delete: remove }
 })
-
-/** Creates, reads and deletes components of the caller's organization. */
-export class Components extends Context.Service<Components, Effect.Success<typeof make>>()(
-  "keyshelf/components/Components",
-) {
-  static readonly layer = Layer.effect(Components, make)
-}

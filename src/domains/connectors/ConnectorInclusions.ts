@@ -11,6 +11,38 @@ import type { ConnectorInclusion } from "./Model.ts"
 import { ConnectorRegistry } from "./ConnectorRegistry.ts"
 import { ConnectorsRepo } from "./Repo.ts"
 import { includedByDefault } from "./Rules.ts"
+import type { OrganizationNotFound } from "../organizations/Errors.ts"
+import type { ActorReference } from "../../kernel/contract/Caller.ts"
+
+/** Manages which connectors licenses include. Only the operator has access. */
+export class ConnectorInclusions extends Context.Service<
+  ConnectorInclusions,
+  {
+    /** ??? */
+    readonly get: (organizationId: string) => Effect.Effect<ConnectorInclusion, OrganizationNotFound>
+    /** ??? */
+    readonly put: (
+      organizationId: string,
+      input: {
+        readonly connectors: ReadonlyArray<string>
+      },
+    ) => Effect.Effect<
+      {
+        readonly connectors: string[]
+        readonly updatedAt: Date
+        readonly updatedBy: ActorReference
+        readonly organizationId: string
+      },
+      ValidationFailed | OrganizationNotFound,
+      Operator
+    >
+  }
+>()("keyshelf/connectors/ConnectorInclusions") {
+  static readonly layer = Layer.effect(
+    ConnectorInclusions,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* ConnectorsRepo
@@ -71,10 +103,3 @@ const make = Effect.gen(function* () {
 
   return { get, put }
 })
-
-/** Manages which connectors licenses include. Only the operator has access. */
-export class ConnectorInclusions extends Context.Service<ConnectorInclusions, Effect.Success<typeof make>>()(
-  "keyshelf/connectors/ConnectorInclusions",
-) {
-  static readonly layer = Layer.effect(ConnectorInclusions, make)
-}

@@ -13,6 +13,7 @@ import { ConnectorsRepo } from "./Repo.ts"
 import type { ConnectorRow } from "./Repo.ts"
 import { documentError, listedAfter } from "./Rules.ts"
 import { lint } from "./schema/SchemaLint.ts"
+import type { InvalidCursor } from "../../kernel/contract/Problem.ts"
 
 /** A connector with the id that lists are sorted by. */
 export type Registered = RegisteredConnector & { readonly id: string }
@@ -35,6 +36,44 @@ const ofRow = (row: ConnectorRow): Registered => ({ ...row, builtIn: false })
 
 const withoutId = ({ id: _, ...connector }: Registered): RegisteredConnector => connector
 
+/** Manages the connectors of the installation. Only the operator can change them. */
+export class ConnectorRegistry extends Context.Service<
+  ConnectorRegistry,
+  {
+    /** ??? */
+    readonly find: (name: string) => Effect.Effect<Option.Option<Registered>>
+    /** ??? */
+    readonly get: (name: string) => Effect.Effect<Registered, ConnectorNotFound>
+    /** All connectors, newest first, built-in ones last. A registered name that is now built in appears once. */
+    readonly all: Effect.Effect<Registered[]>
+    /** ??? */
+    readonly list: (request: PageRequest) => Effect.Effect<
+      {
+        readonly items: RegisteredConnector[]
+        readonly hasMore: boolean
+        readonly nextCursor: string
+      },
+      InvalidCursor
+    >
+    /** ??? */
+    readonly register: (input: RegisterConnector) => Effect.Effect<
+      {
+        readonly isNew: boolean
+        readonly connector: RegisteredConnector
+      },
+      ValidationFailed | RegisterConnectorBuiltIn,
+      Operator
+    >
+    /** ??? */
+    readonly delete: (name: string) => Effect.Effect<undefined, ConnectorNotFound | DeleteConnectorBuiltIn>
+  }
+>()("keyshelf/connectors/ConnectorRegistry") {
+  static readonly layer = Layer.effect(
+    ConnectorRegistry,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const repo = yield* ConnectorsRepo
   const cursors = yield* Cursors
@@ -50,7 +89,6 @@ const make = Effect.gen(function* () {
     return yield* new ConnectorNotFound({ detail: noSuch("connector", name) })
   })
 
-  /** All connectors, newest first, built-in ones last. A registered name that is now built in appears once. */
   const all = Effect.map(repo.all, (rows) => [...rows.filter(({ name }) => !isBuiltIn(name)).map(ofRow), ...builtIn])
 
   const list = Effect.fn("ConnectorRegistry.list")(function* (request: PageRequest) {
@@ -96,10 +134,3 @@ const make = Effect.gen(function* () {
 
   return { find, get, all, list, register, delete: remove }
 })
-
-/** Manages the connectors of the installation. Only the operator can change them. */
-export class ConnectorRegistry extends Context.Service<ConnectorRegistry, Effect.Success<typeof make>>()(
-  "keyshelf/connectors/ConnectorRegistry",
-) {
-  static readonly layer = Layer.effect(ConnectorRegistry, make)
-}

@@ -4,6 +4,7 @@ import { Context, Effect, Layer } from "effect"
 import type { ActorReference } from "../../kernel/contract/Caller.ts"
 import { advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { Activation, ConnectorInclusion, JsonObject } from "./Model.ts"
+import type { Option } from "effect"
 
 /** A connector that the operator registered. */
 export interface ConnectorRow {
@@ -26,6 +27,55 @@ export interface SettingsRow {
   readonly updatedBy: ActorReference
 }
 
+/** Stores connectors, inclusions, activations and settings. */
+export class ConnectorsRepo extends Context.Service<
+  ConnectorsRepo,
+  {
+    /** ??? */
+    readonly all: Effect.Effect<ReadonlyArray<ConnectorRow>>
+    /** ??? */
+    readonly find: (name: string) => Effect.Effect<Option.Option<ConnectorRow>>
+    /** Inserts the connector, or updates its version and schema. Returns the stored row. */
+    readonly upsert: (row: ConnectorRow) => Effect.Effect<Option.Option<ConnectorRow>>
+    /** ??? */
+    readonly delete: (name: string) => Effect.Effect<boolean>
+    /** Locks an organization's inclusion until the transaction ends, so that no activation races with its change. */
+    readonly lockInclusion: (organizationId: string, mode: "share" | "change") => Effect.Effect<void>
+    /** ??? */
+    readonly findInclusion: (organizationId: string) => Effect.Effect<Option.Option<ConnectorInclusion>>
+    /** ??? */
+    readonly putInclusion: (
+      organizationId: string,
+      row: {
+        readonly connectors: ReadonlyArray<string>
+        readonly updatedAt: Date
+        readonly updatedBy: ActorReference
+      },
+    ) => Effect.Effect<void>
+    /** ??? */
+    readonly findActivation: (organizationId: string, name: string) => Effect.Effect<Option.Option<Activation>>
+    /** ??? */
+    readonly activations: (organizationId: string) => Effect.Effect<ReadonlyArray<Activation>>
+    /** Stores the activation. Returns false if the connector was already active. */
+    readonly activate: (organizationId: string, row: Activation) => Effect.Effect<boolean>
+    /** Deletes the activation. Returns it, or none if the connector was not active. */
+    readonly deactivate: (organizationId: string, name: string) => Effect.Effect<Option.Option<Activation>>
+    /** Locks the settings until the transaction ends, so that changes merge one after the other, even the first. */
+    readonly lockSettings: (organizationId: string, name: string) => Effect.Effect<void>
+    /** ??? */
+    readonly findSettings: (organizationId: string, name: string) => Effect.Effect<Option.Option<SettingsRow>>
+    /** ??? */
+    readonly putSettings: (organizationId: string, name: string, row: SettingsRow) => Effect.Effect<void>
+    /** ??? */
+    readonly deleteSettings: (organizationId: string, name: string) => Effect.Effect<boolean>
+  }
+>()("keyshelf/connectors/Repo") {
+  static readonly layer = Layer.effect(
+    ConnectorsRepo,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const connectorColumns = sql.literal(`id, name, version, settings_schema, created_at AS "createdAt",
@@ -39,7 +89,6 @@ const make = Effect.gen(function* () {
     find: (name: string) =>
       record<ConnectorRow>()(sql`SELECT ${connectorColumns} FROM connectors WHERE name = ${name}`),
 
-    /** Inserts the connector, or updates its version and schema. Returns the stored row. */
     upsert: (row: ConnectorRow) =>
       record<ConnectorRow>()(sql`
         INSERT INTO connectors (id, name, version, settings_schema, created_at, created_by, updated_at, updated_by)
@@ -51,7 +100,6 @@ const make = Effect.gen(function* () {
 
     delete: (name: string) => returnedRow(sql`DELETE FROM connectors WHERE name = ${name} RETURNING name`),
 
-    /** Locks an organization's inclusion until the transaction ends, so that no activation races with its change. */
     lockInclusion: (organizationId: string, mode: "share" | "change") =>
       advisoryLock(sql, `connectors.inclusion:${organizationId}`, mode === "share" ? "shared" : "alone"),
 
@@ -82,7 +130,6 @@ const make = Effect.gen(function* () {
         SELECT connector_name AS "connectorName", activated_at AS "activatedAt" FROM connector_activations
         WHERE organization_id = ${organizationId}`),
 
-    /** Stores the activation. Returns false if the connector was already active. */
     activate: (organizationId: string, row: Activation) =>
       returnedRow(sql`
         INSERT INTO connector_activations (organization_id, connector_name, activated_at)
@@ -90,13 +137,11 @@ const make = Effect.gen(function* () {
         ON CONFLICT (organization_id, connector_name) DO NOTHING
         RETURNING connector_name`),
 
-    /** Deletes the activation. Returns it, or none if the connector was not active. */
     deactivate: (organizationId: string, name: string) =>
       record<Activation>()(sql`
         DELETE FROM connector_activations WHERE organization_id = ${organizationId} AND connector_name = ${name}
         RETURNING connector_name AS "connectorName", activated_at AS "activatedAt"`),
 
-    /** Locks the settings until the transaction ends, so that changes merge one after the other, even the first. */
     lockSettings: (organizationId: string, name: string) =>
       advisoryLock(sql, `connectors.settings:${organizationId}:${name}`),
 
@@ -123,10 +168,3 @@ const make = Effect.gen(function* () {
         RETURNING connector_name`),
   }
 })
-
-/** Stores connectors, inclusions, activations and settings. */
-export class ConnectorsRepo extends Context.Service<ConnectorsRepo, Effect.Success<typeof make>>()(
-  "keyshelf/connectors/Repo",
-) {
-  static readonly layer = Layer.effect(ConnectorsRepo, make)
-}

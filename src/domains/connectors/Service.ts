@@ -11,6 +11,45 @@ import type { Activation, ConnectorState, SettingsSchema } from "./Model.ts"
 import { ConnectorRegistry } from "./ConnectorRegistry.ts"
 import { ConnectorsRepo } from "./Repo.ts"
 import { includedByDefault, includes, listedAfter } from "./Rules.ts"
+import type { InvalidCursor } from "../../kernel/contract/Problem.ts"
+import type { ConnectorNotFound } from "./Errors.ts"
+
+/** Manages the connectors of the caller's organization. */
+export class Connectors extends Context.Service<
+  Connectors,
+  {
+    /** ??? */
+    readonly state: (name: string) => Effect.Effect<ConnectorState, never, Caller>
+    /** ??? */
+    readonly list: (request: PageRequest) => Effect.Effect<
+      {
+        readonly items: ConnectorState[]
+        readonly hasMore: boolean
+        readonly nextCursor: string
+      },
+      InvalidCursor,
+      Caller
+    >
+    /** ??? */
+    readonly activate: (
+      name: string,
+    ) => Effect.Effect<Activation, ConnectorNotFound | ActivateConnectorNotLicensed, Caller>
+    /** ??? */
+    readonly deactivate: (name: string) => Effect.Effect<void, never, Caller>
+    /** ??? */
+    readonly settingsSchema: (name: string) => Effect.Effect<SettingsSchema, ConnectorNotFound>
+    /** Fails if the installation does not have the connector, or if it is not active for the organization. */
+    readonly requireActive: (
+      organizationId: string,
+      name: string,
+    ) => Effect.Effect<undefined, ConnectorNotActive | ConnectorNotFound>
+  }
+>()("keyshelf/connectors/Connectors") {
+  static readonly layer = Layer.effect(
+    Connectors,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* ConnectorsRepo
@@ -110,7 +149,6 @@ const make = Effect.gen(function* () {
     } satisfies SettingsSchema
   })
 
-  /** Fails if the installation does not have the connector, or if it is not active for the organization. */
   const requireActive = Effect.fn("Connectors.requireActive")(function* (organizationId: string, name: string) {
     yield* registry.get(name)
     if (Option.isNone(yield* repo.findActivation(organizationId, name))) {
@@ -122,10 +160,3 @@ const make = Effect.gen(function* () {
 
   return { state, list, activate, deactivate, settingsSchema, requireActive }
 })
-
-/** Manages the connectors of the caller's organization. */
-export class Connectors extends Context.Service<Connectors, Effect.Success<typeof make>>()(
-  "keyshelf/connectors/Connectors",
-) {
-  static readonly layer = Layer.effect(Connectors, make)
-}

@@ -1,4 +1,5 @@
 /** SQL of customers. */
+import type { Statement } from "effect/sql/Statement"
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
 import { affectedRows } from "../../kernel/database/AffectedRows.ts"
@@ -10,6 +11,58 @@ import { pageIds, prefixOf } from "../../kernel/database/Pages.ts"
 import { integrationsOf } from "./IntegrationRecordsSql.ts"
 import { advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { Customer, CustomerFilters } from "./Model.ts"
+import type { Row } from "../maintenance/moving/MoveRules.ts"
+import type { Affected } from "../../kernel/contract/dryruns/Impact.ts"
+
+/** Stores and reads customers. */
+export class CustomersRepo extends Context.Service<
+  CustomersRepo,
+  {
+    /** The statement that stores the row if its slug is free. */
+    readonly insertion: (organizationId: string, row: Customer) => Statement<Row>
+    /** Stores the row if its slug is free and returns whether it was. */
+    readonly insert: (organizationId: string, row: Customer) => Effect.Effect<boolean>
+    /** ??? */
+    readonly findById: (organizationId: string, id: string) => Effect.Effect<Option.Option<Customer>>
+    /** ??? */
+    readonly findBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<Customer>>
+    /** ??? */
+    readonly findByExternalId: (organizationId: string, externalId: string) => Effect.Effect<Option.Option<Customer>>
+    /** ??? */
+    readonly list: (
+      organizationId: string,
+      filters: CustomerFilters,
+      after: Position | null,
+      count: number,
+    ) => Effect.Effect<ReadonlyArray<Customer>>
+    /**
+     * Locks the row: it can be changed or deleted, and gets no instance before the transaction ends. After a wait for
+     * the lock, `integrations` can be stale. `update` and `delete` return current ones.
+     */
+    readonly lockBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<Customer>>
+    /** Like {@link lockBySlug}. */
+    readonly lockById: (organizationId: string, id: string) => Effect.Effect<Option.Option<Customer>>
+    /** Locks the row against deletion until the transaction ends. */
+    readonly lockByIdShared: (organizationId: string, id: string) => Effect.Effect<Option.Option<Customer>>
+    /** Like {@link keepById}. */
+    readonly lockBySlugShared: (organizationId: string, slug: string) => Effect.Effect<Option.Option<Customer>>
+    /** Locks an external id until the transaction ends: concurrent requests cannot assign it to two customers. */
+    readonly lockExternalId: (organizationId: string, externalId: string) => Effect.Effect<void>
+    /** ??? */
+    readonly hasExternalId: (organizationId: string, externalId: string, exceptId: string) => Effect.Effect<boolean>
+    /** Updates a locked row and returns the stored record. */
+    readonly update: (organizationId: string, row: Customer) => Effect.Effect<Customer>
+    /** ??? */
+    readonly instancesOf: (organizationId: string, input: Customer) => Effect.Effect<Affected<AffectedInstance>>
+    /** Deletes a locked customer and, by cascade, its integration records. Returns the deleted record. */
+    readonly delete: (organizationId: string, id: string) => Effect.Effect<Customer>
+  }
+>()("keyshelf/customers/Repo") {
+  static readonly layer = Layer.effect(
+    CustomersRepo,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -19,7 +72,6 @@ const make = Effect.gen(function* () {
     ${integrationsOf(sql, "customers", organizationId)} AS integrations, created_at AS "createdAt", updated_at AS "updatedAt",
     created_by AS "createdBy", updated_by AS "updatedBy"`
 
-  /** The statement that stores the row if its slug is free. */
   const insertStatement = (organizationId: string, row: Customer) => sql`
     INSERT INTO customers (organization_id, id, name, slug, domain, external_customer_id, created_at, created_by,
       updated_at, updated_by)
@@ -31,7 +83,6 @@ const make = Effect.gen(function* () {
   return {
     insertion: insertStatement,
 
-    /** Stores the row if its slug is free and returns whether it was. */
     insert: (organizationId: string, row: Customer) => returnedRow(insertStatement(organizationId, row)),
 
     findById: (organizationId: string, id: string) =>
@@ -70,30 +121,22 @@ const make = Effect.gen(function* () {
         })}))
         ORDER BY id DESC`),
 
-    /**
-     * Locks the row: it can be changed or deleted, and gets no instance before the transaction ends. After a wait for
-     * the lock, `integrations` can be stale. `update` and `delete` return current ones.
-     */
     lockBySlug: (organizationId: string, slug: string) =>
       record<Customer>()(sql`
         SELECT ${columns(organizationId)} FROM customers WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
 
-    /** Like {@link lockBySlug}. */
     lockById: (organizationId: string, id: string) =>
       record<Customer>()(sql`
         SELECT ${columns(organizationId)} FROM customers WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`),
 
-    /** Locks the row against deletion until the transaction ends. */
     lockByIdShared: (organizationId: string, id: string) =>
       record<Customer>()(sql`
         SELECT ${columns(organizationId)} FROM customers WHERE organization_id = ${organizationId} AND id = ${id} FOR KEY SHARE`),
 
-    /** Like {@link keepById}. */
     lockBySlugShared: (organizationId: string, slug: string) =>
       record<Customer>()(sql`
         SELECT ${columns(organizationId)} FROM customers WHERE organization_id = ${organizationId} AND slug = ${slug} FOR KEY SHARE`),
 
-    /** Locks an external id until the transaction ends: concurrent requests cannot assign it to two customers. */
     lockExternalId: (organizationId: string, externalId: string) =>
       advisoryLock(sql, `customers:${organizationId}:${externalId}`),
 
@@ -102,7 +145,6 @@ const make = Effect.gen(function* () {
         SELECT 1 FROM customers
         WHERE organization_id = ${organizationId} AND external_customer_id = ${externalId} AND id <> ${exceptId}`),
 
-    /** Updates a locked row and returns the stored record. */
     update: (organizationId: string, row: Customer) =>
       Effect.map(
         record<Customer>()(sql`
@@ -122,7 +164,6 @@ const make = Effect.gen(function* () {
           WHERE organization_id = ${organizationId} AND customer_id = ${id} ORDER BY id`,
       ),
 
-    /** Deletes a locked customer and, by cascade, its integration records. Returns the deleted record. */
     delete: (organizationId: string, id: string) =>
       Effect.map(
         record<Customer>()(sql`
@@ -131,10 +172,3 @@ const make = Effect.gen(function* () {
       ),
   }
 })
-
-/** Stores and reads customers. */
-export class CustomersRepo extends Context.Service<CustomersRepo, Effect.Success<typeof make>>()(
-  "keyshelf/customers/Repo",
-) {
-  static readonly layer = Layer.effect(CustomersRepo, make)
-}

@@ -21,6 +21,9 @@ import {
 import { UpdateCustomer } from "./Model.ts"
 import type { CreateCustomer, Customer, CustomerChoice, CustomerFilters } from "./Model.ts"
 import { CustomersRepo } from "./Repo.ts"
+import type { ActorReference } from "../../kernel/contract/Caller.ts"
+import type { Page } from "../../kernel/contract/Page.ts"
+import type { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 
 const notFound = (slug: string) => new CustomerNotFound({ detail: noSuch("customer", slug) })
 const externalIdTaken = (externalId: string | null) => ({
@@ -29,6 +32,70 @@ const externalIdTaken = (externalId: string | null) => ({
 
 /** Stores something within the transaction that creates or changes a customer, before the event is emitted. */
 export type WithinTransaction<E> = (customer: Customer) => Effect.Effect<void, E, Transaction>
+
+/** Manages customers of the caller's organization. */
+export class Customers extends Context.Service<
+  Customers,
+  {
+    /** ??? */
+    readonly create: <E = never>(
+      input: CreateCustomer,
+      withinTransaction?: WithinTransaction<E>,
+    ) => Effect.Effect<
+      | Customer
+      | {
+          readonly slug: string
+          readonly id: string
+          readonly name: string
+          readonly domain: string | null
+          readonly externalCustomerId: string | null
+          readonly integrations: {}
+          readonly createdAt: Date
+          readonly updatedAt: Date
+          readonly createdBy: ActorReference
+          readonly updatedBy: ActorReference
+        },
+      E | CreateCustomerSlugTaken | CreateCustomerExternalIdTaken,
+      Caller
+    >
+    /** ??? */
+    readonly get: (slug: string) => Effect.Effect<Customer, CustomerNotFound, Caller>
+    /** ??? */
+    readonly list: (request: PageRequest & CustomerFilters) => Effect.Effect<Page<Customer>, InvalidCursor, Caller>
+    /** ??? */
+    readonly update: (
+      slug: string,
+      input: UpdateCustomer,
+    ) => Effect.Effect<Customer, ValidationFailed | CustomerNotFound | UpdateCustomerExternalIdTaken, Caller>
+    /** ??? */
+    readonly delete: (slug: string) => Effect.Effect<void, CustomerNotFound | DeleteCustomerInUse, Caller>
+    /** The customer that a body names. It cannot be deleted before the open transaction ends. */
+    readonly keep: (
+      organizationId: string,
+      choice: CustomerChoice,
+    ) => Effect.Effect<Option.Option<Customer>, never, Transaction>
+    /** ??? */
+    readonly find: (organizationId: string, id: string) => Effect.Effect<Option.Option<Customer>>
+    /** ??? */
+    readonly findByExternalId: (organizationId: string, externalId: string) => Effect.Effect<Option.Option<Customer>>
+    /** Changes a customer and stores more within the transaction. */
+    readonly change: <E = never>(
+      choice: CustomerChoice,
+      input: UpdateCustomer,
+      withinTransaction?: WithinTransaction<E>,
+    ) => Effect.Effect<Customer, ValidationFailed | CustomerNotFound | E | UpdateCustomerExternalIdTaken, Caller>
+    /** Stores something that is part of a customer's record, under the lock of the customer. */
+    readonly attach: <E>(
+      slug: string,
+      withinTransaction: WithinTransaction<E>,
+    ) => Effect.Effect<Customer, CustomerNotFound | E, Caller>
+  }
+>()("keyshelf/customers/Customers") {
+  static readonly layer = Layer.effect(
+    Customers,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* CustomersRepo
@@ -172,7 +239,6 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** The customer that a body names. It cannot be deleted before the open transaction ends. */
   const lockShared = Effect.fnUntraced(function* (organizationId: string, choice: CustomerChoice) {
     yield* Transaction
     if (choice.customerId !== undefined) return yield* repo.lockByIdShared(organizationId, choice.customerId)
@@ -189,16 +255,7 @@ const make = Effect.gen(function* () {
     keep: lockShared,
     find: (organizationId: string, id: string) => repo.findById(organizationId, id),
     findByExternalId: (organizationId: string, externalId: string) => repo.findByExternalId(organizationId, externalId),
-    /** Changes a customer and stores more within the transaction. */
     change,
-    /** Stores something that is part of a customer's record, under the lock of the customer. */
     attach,
   }
 })
-
-/** Manages customers of the caller's organization. */
-export class Customers extends Context.Service<Customers, Effect.Success<typeof make>>()(
-  "keyshelf/customers/Customers",
-) {
-  static readonly layer = Layer.effect(Customers, make)
-}

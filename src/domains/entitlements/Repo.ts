@@ -1,4 +1,5 @@
 /** SQL of entitlements. */
+import type { Statement } from "effect/sql/Statement"
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
@@ -11,6 +12,7 @@ import { pageIds, prefixOf } from "../../kernel/database/Pages.ts"
 import type { Unordered } from "../../kernel/database/Pages.ts"
 import { record, records } from "../../kernel/database/Statements.ts"
 import type { Entitlement, EntitlementFilters } from "./Model.ts"
+import type { Affected } from "../../kernel/contract/dryruns/Impact.ts"
 
 type Row = Omit<Entitlement, "groupSlugs">
 
@@ -22,6 +24,54 @@ const toEntitlement = (row: Row): Entitlement => ({
 /** Runs a statement that selects the columns below and returns its first row. */
 const entitlement = <R>(statement: Effect.Effect<ReadonlyArray<unknown>, SqlError, R>) =>
   Effect.map(record<Row>()(statement), Option.map(toEntitlement))
+
+/** Stores and reads entitlements. */
+export class EntitlementsRepo extends Context.Service<
+  EntitlementsRepo,
+  {
+    /** The statement that stores the row if its slug is free. */
+    readonly insertStatement: (organizationId: string, row: Entitlement) => Statement<Row>
+    /** ??? */
+    readonly findBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<Entitlement>>
+    /** ??? */
+    readonly list: (
+      organizationId: string,
+      filters: EntitlementFilters,
+      after: Position | null,
+      count: number,
+    ) => Effect.Effect<Entitlement[]>
+    /** Locks the row: it cannot change, and no license can start to grant it, before the transaction ends. */
+    readonly lockBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<Entitlement>>
+    /** Locks the row against deletion until the transaction ends. The lock is shared. */
+    readonly lockBySlugShared: (organizationId: string, slug: string) => Effect.Effect<Option.Option<Entitlement>>
+    /** ??? */
+    readonly update: (organizationId: string, row: Entitlement) => Effect.Effect<void>
+    /** License versions that grant the entitlement. */
+    readonly licensesGranting: (
+      organizationId: string,
+      id: string,
+    ) => Effect.Effect<
+      Affected<{
+        readonly slug: string
+      }>
+    >
+    /** Instances with an override that is in force at an instant or starts later. */
+    readonly instancesOverriding: (
+      organizationId: string,
+      id: string,
+      at: Date,
+    ) => Effect.Effect<Affected<AffectedInstance>>
+    /** Instances with usage of the entitlement. */
+    readonly instancesUsing: (organizationId: string, id: string) => Effect.Effect<Affected<AffectedInstance>>
+    /** ??? */
+    readonly delete: (organizationId: string, id: string) => Effect.Effect<void>
+  }
+>()("keyshelf/entitlements/Repo") {
+  static readonly layer = Layer.effect(
+    EntitlementsRepo,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -54,7 +104,6 @@ const make = Effect.gen(function* () {
   const instance = sql.literal("i.slug, c.slug AS customer")
 
   return {
-    /** The statement that stores the row if its slug is free. */
     insertStatement: (organizationId: string, row: Entitlement) => sql`
       INSERT INTO entitlements (organization_id, id, slug, name, description, type, aggregation_method, reset_period,
         reset_anchor, unit_singular, unit_plural, sale_unit_factor, sale_unit_singular, sale_unit_plural,
@@ -104,12 +153,10 @@ const make = Effect.gen(function* () {
       )
     },
 
-    /** Locks the row: it cannot change, and no license can start to grant it, before the transaction ends. */
     lockBySlug: (organizationId: string, slug: string) =>
       entitlement(sql`
         SELECT ${columns(organizationId)} FROM entitlements WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
 
-    /** Locks the row against deletion until the transaction ends. The lock is shared. */
     lockBySlugShared: (organizationId: string, slug: string) =>
       entitlement(sql`
         SELECT ${columns(organizationId)} FROM entitlements WHERE organization_id = ${organizationId} AND slug = ${slug}
@@ -127,7 +174,6 @@ const make = Effect.gen(function* () {
           WHERE organization_id = ${organizationId} AND id = ${row.id}`),
       ),
 
-    /** License versions that grant the entitlement. */
     licensesGranting: (organizationId: string, id: string) =>
       affectedRows<{ readonly slug: string }>()(
         sql,
@@ -137,7 +183,6 @@ const make = Effect.gen(function* () {
           WHERE g.organization_id = ${organizationId} AND g.entitlement_id = ${id} ORDER BY l.id`,
       ),
 
-    /** Instances with an override that is in force at an instant or starts later. */
     instancesOverriding: (organizationId: string, id: string, at: Date) =>
       affectedRows<AffectedInstance>()(
         sql,
@@ -149,7 +194,6 @@ const make = Effect.gen(function* () {
             AND (o.ends_at IS NULL OR o.ends_at > ${at}) ORDER BY i.id`,
       ),
 
-    /** Instances with usage of the entitlement. */
     instancesUsing: (organizationId: string, id: string) =>
       affectedRows<AffectedInstance>()(
         sql,
@@ -166,10 +210,3 @@ const make = Effect.gen(function* () {
       ),
   }
 })
-
-/** Stores and reads entitlements. */
-export class EntitlementsRepo extends Context.Service<EntitlementsRepo, Effect.Success<typeof make>>()(
-  "keyshelf/entitlements/Repo",
-) {
-  static readonly layer = Layer.effect(EntitlementsRepo, make)
-}

@@ -18,10 +18,44 @@ import { UpdateEntitlement } from "./Model.ts"
 import type { CreateEntitlement, Entitlement, EntitlementFilters } from "./Model.ts"
 import { EntitlementsRepo } from "./Repo.ts"
 import { applyChanges, measurementOf, measurementErrors } from "./Rules.ts"
+import type { Page } from "../../kernel/contract/Page.ts"
+import type { InvalidCursor } from "../../kernel/contract/Problem.ts"
 
 const notFound = (slug: string) => new EntitlementNotFound({ detail: noSuch("entitlement", slug) })
 
 const withoutGroups: NewMemberships = { groups: [], join: () => Effect.void }
+
+/** Manages entitlements of the caller's organization. */
+export class Entitlements extends Context.Service<
+  Entitlements,
+  {
+    /** ??? */
+    readonly create: (
+      input: CreateEntitlement,
+      input?: NewMemberships,
+    ) => Effect.Effect<Entitlement, ValidationFailed | CreateEntitlementSlugTaken, Caller>
+    /** ??? */
+    readonly get: (slug: string) => Effect.Effect<Entitlement, EntitlementNotFound, Caller>
+    /** ??? */
+    readonly list: (
+      request: PageRequest & EntitlementFilters,
+    ) => Effect.Effect<Page<Entitlement>, InvalidCursor, Caller>
+    /** ??? */
+    readonly update: (
+      slug: string,
+      input: UpdateEntitlement,
+    ) => Effect.Effect<void, ValidationFailed | EntitlementNotFound, Caller>
+    /** ??? */
+    readonly delete: (slug: string) => Effect.Effect<void, EntitlementNotFound | DeleteEntitlementInUse, Caller>
+    /** The entitlement with this slug. It cannot be deleted before the transaction ends. */
+    readonly lockShared: (organizationId: string, slug: string) => Effect.Effect<Option.Option<Entitlement>>
+  }
+>()("keyshelf/entitlements/Entitlements") {
+  static readonly layer = Layer.effect(
+    Entitlements,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* EntitlementsRepo
@@ -152,14 +186,6 @@ const make = Effect.gen(function* () {
     list,
     update,
     delete: remove,
-    /** The entitlement with this slug. It cannot be deleted before the transaction ends. */
     lockShared: (organizationId: string, slug: string) => repo.lockBySlugShared(organizationId, slug),
   }
 })
-
-/** Manages entitlements of the caller's organization. */
-export class Entitlements extends Context.Service<Entitlements, Effect.Success<typeof make>>()(
-  "keyshelf/entitlements/Entitlements",
-) {
-  static readonly layer = Layer.effect(Entitlements, make)
-}

@@ -14,6 +14,8 @@ import { UpdateFeatureFlag } from "./Model.ts"
 import type { CreateFeatureFlag, FeatureFlag, Manifest } from "./Model.ts"
 import { FlagsRepo } from "./Repo.ts"
 import { applyUpdate, validateFlag, toManifestFlag } from "./Rules.ts"
+import type { Page } from "../../kernel/contract/Page.ts"
+import type { InvalidCursor } from "../../kernel/contract/Problem.ts"
 
 const notFound = (key: string) => new FeatureFlagNotFound({ detail: noSuch("feature flag", key) })
 
@@ -29,6 +31,35 @@ const validate = Effect.fnUntraced(function* (flag: FeatureFlag) {
     errors,
   })
 })
+
+/** Manages the feature flags of the caller's organization. */
+export class FeatureFlags extends Context.Service<
+  FeatureFlags,
+  {
+    /** ??? */
+    readonly create: (
+      input: CreateFeatureFlag,
+    ) => Effect.Effect<FeatureFlag, ValidationFailed | CreateFeatureFlagKeyTaken, Caller>
+    /** ??? */
+    readonly get: (key: string) => Effect.Effect<FeatureFlag, FeatureFlagNotFound, Caller>
+    /** ??? */
+    readonly list: (request: PageRequest) => Effect.Effect<Page<FeatureFlag>, InvalidCursor, Caller>
+    /** ??? */
+    readonly update: (
+      key: string,
+      input: UpdateFeatureFlag,
+    ) => Effect.Effect<void, ValidationFailed | FeatureFlagNotFound, Caller>
+    /** ??? */
+    readonly delete: (key: string) => Effect.Effect<void, FeatureFlagNotFound, Caller>
+    /** ??? */
+    readonly manifest: () => Effect.Effect<Manifest, never, Caller>
+  }
+>()("keyshelf/flags/FeatureFlags") {
+  static readonly layer = Layer.effect(
+    FeatureFlags,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* FlagsRepo
@@ -117,10 +148,3 @@ const make = Effect.gen(function* () {
 
   return { create, get, list, update, delete: remove, manifest }
 })
-
-/** Manages the feature flags of the caller's organization. */
-export class FeatureFlags extends Context.Service<FeatureFlags, Effect.Success<typeof make>>()(
-  "keyshelf/flags/FeatureFlags",
-) {
-  static readonly layer = Layer.effect(FeatureFlags, make)
-}

@@ -17,8 +17,66 @@ import { CreateEntitlementGroupSlugTaken, EntitlementGroupNotFound } from "./Err
 import { UpdateEntitlementGroup } from "./Model.ts"
 import type { CreateEntitlementGroup, EntitlementGroup } from "./Model.ts"
 import { EntitlementGroupsRepo } from "./Repo.ts"
+import type { ActorReference } from "../../kernel/contract/Caller.ts"
+import type { Page } from "../../kernel/contract/Page.ts"
+import type { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
+import type { NewMemberships } from "../entitlements/GroupMemberships.ts"
 
 const notFound = (slug: string) => new EntitlementGroupNotFound({ detail: noSuch("entitlement group", slug) })
+
+/** Manages entitlement groups of the caller's organization. */
+export class EntitlementGroups extends Context.Service<
+  EntitlementGroups,
+  {
+    /** ??? */
+    readonly create: (input: CreateEntitlementGroup) => Effect.Effect<
+      {
+        readonly slug: string
+        readonly id: string
+        readonly name: string
+        readonly description: string | null
+        readonly entitlementSlugs: never[]
+        readonly createdAt: Date
+        readonly updatedAt: Date
+        readonly createdBy: ActorReference
+        readonly updatedBy: ActorReference
+      },
+      CreateEntitlementGroupSlugTaken,
+      Caller
+    >
+    /** ??? */
+    readonly get: (slug: string) => Effect.Effect<EntitlementGroup, EntitlementGroupNotFound, Caller>
+    /** ??? */
+    readonly list: (request: PageRequest) => Effect.Effect<Page<EntitlementGroup>, InvalidCursor, Caller>
+    /** ??? */
+    readonly update: (
+      slug: string,
+      input: UpdateEntitlementGroup,
+    ) => Effect.Effect<void, ValidationFailed | EntitlementGroupNotFound, Caller>
+    /** ??? */
+    readonly delete: (slug: string) => Effect.Effect<void, EntitlementGroupNotFound, Caller>
+    /** ??? */
+    readonly attach: (
+      slug: string,
+      entitlementSlug: string,
+    ) => Effect.Effect<void, ValidationFailed | EntitlementGroupNotFound, Caller>
+    /** ??? */
+    readonly detach: (
+      slug: string,
+      entitlementSlug: string,
+    ) => Effect.Effect<void, EntitlementNotFound | EntitlementGroupNotFound, Caller>
+    /** Creates an entitlement as a member of groups. */
+    readonly creating: <A, E, R>(
+      groupSlugs: ReadonlyArray<string>,
+      create: (memberships: NewMemberships) => Effect.Effect<A, E, R>,
+    ) => Effect.Effect<A, E | ValidationFailed, R | Caller>
+  }
+>()("keyshelf/groups/EntitlementGroups") {
+  static readonly layer = Layer.effect(
+    EntitlementGroups,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* EntitlementGroupsRepo
@@ -179,14 +237,6 @@ const make = Effect.gen(function* () {
     delete: remove,
     attach,
     detach,
-    /** Creates an entitlement as a member of groups. */
     creating,
   }
 })
-
-/** Manages entitlement groups of the caller's organization. */
-export class EntitlementGroups extends Context.Service<EntitlementGroups, Effect.Success<typeof make>>()(
-  "keyshelf/groups/EntitlementGroups",
-) {
-  static readonly layer = Layer.effect(EntitlementGroups, make)
-}

@@ -10,6 +10,7 @@ import type {
   MetadataFieldImpact,
   RevocationImpact,
 } from "../../kernel/contract/dryruns/ImpactModels.ts"
+import type { Affected } from "../../kernel/contract/dryruns/Impact.ts"
 
 type ItemOf<A extends { readonly items: ReadonlyArray<unknown> }> = A["items"][number]
 
@@ -27,6 +28,84 @@ export type StoredValue = ItemOf<MetadataFieldImpact["invalid"]> & { readonly id
 // As timestamps are written in JSON elsewhere.
 const instant = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
+/** Reads what a change concerns. */
+export class ImpactRepo extends Context.Service<
+  ImpactRepo,
+  {
+    /** Instances with this license version. */
+    readonly instancesOn: (organizationId: string, licenseSlug: string) => Effect.Effect<Affected<AffectedInstance>>
+    /** The ids of instances with this license version, after an id. */
+    readonly instanceIdsOn: (
+      organizationId: string,
+      licenseSlug: string,
+      after: string | null,
+      count: number,
+    ) => Effect.Effect<string[]>
+    /** The slug of the default version of a family. */
+    readonly defaultOf: (organizationId: string, familySlug: string) => Effect.Effect<string | null>
+    /** ??? */
+    readonly usageEventsOf: (
+      organizationId: string,
+      instanceSlug: string,
+    ) => Effect.Effect<
+      Affected<{
+        readonly entitlement: string
+        readonly timestamp: Date
+      }>
+    >
+    /** ??? */
+    readonly reservationsOf: (
+      organizationId: string,
+      instanceSlug: string,
+      at: Date,
+    ) => Effect.Effect<
+      Affected<{
+        readonly id: string
+        readonly entitlement: string
+        readonly expiresAt: Date
+      }>
+    >
+    /** Offline bundles that are neither revoked nor expired: all of an instance, or one and those before it. */
+    readonly bundlesInForce: (
+      organizationId: string,
+      instanceSlug: string,
+      upTo: string | null,
+      at: Date,
+    ) => Effect.Effect<
+      Affected<{
+        readonly id: string
+        readonly sequence: number
+        readonly expiresAt: Date
+      }>
+    >
+    /** The field that decides on values of the key of this field: the active one, otherwise this one. */
+    readonly decidingField: (organizationId: string, fieldId: string) => Effect.Effect<Option.Option<DecidingField>>
+    /** Stored values of a key, by the ids of their records, after an id. */
+    readonly valuesOf: (
+      organizationId: string,
+      field: DecidingField,
+      after: string | null,
+      count: number,
+    ) => Effect.Effect<ReadonlyArray<StoredValue>>
+    /** ??? */
+    readonly integrationRecordsOf: (
+      organizationId: string,
+      connector: string,
+    ) => Effect.Effect<
+      Affected<{
+        readonly kind: "CUSTOMER" | "INSTANCE"
+        readonly slug: string
+        readonly externalId: string
+      }>
+    >
+  }
+>()("keyshelf/impact/Repo") {
+  static readonly layer = Layer.effect(
+    ImpactRepo,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const timestamp = sql.literal(instant("u.timestamp"))
@@ -34,7 +113,6 @@ const make = Effect.gen(function* () {
   const bundleExpiresAt = sql.literal(instant("b.expires_at"))
 
   return {
-    /** Instances with this license version. */
     instancesOn: (organizationId: string, licenseSlug: string) =>
       affectedRows<AffectedInstance>()(
         sql,
@@ -45,7 +123,6 @@ const make = Effect.gen(function* () {
           WHERE l.organization_id = ${organizationId} AND l.slug = ${licenseSlug} ORDER BY i.id`,
       ),
 
-    /** The ids of instances with this license version, after an id. */
     instanceIdsOn: (organizationId: string, licenseSlug: string, after: string | null, count: number) =>
       Effect.map(
         records<{ readonly id: string }>()(sql`
@@ -57,7 +134,6 @@ const make = Effect.gen(function* () {
         (rows) => rows.map(({ id }) => id),
       ),
 
-    /** The slug of the default version of a family. */
     defaultOf: (organizationId: string, familySlug: string) =>
       Effect.map(
         record<{ readonly slug: string }>()(sql`
@@ -89,7 +165,6 @@ const make = Effect.gen(function* () {
           ORDER BY r.id`,
       ),
 
-    /** Offline bundles that are neither revoked nor expired: all of an instance, or one and those before it. */
     bundlesInForce: (organizationId: string, instanceSlug: string, upTo: string | null, at: Date) =>
       affectedRows<ItemOf<RevocationImpact["bundles"]>>()(
         sql,
@@ -103,7 +178,6 @@ const make = Effect.gen(function* () {
           ORDER BY b.sequence DESC`,
       ),
 
-    /** The field that decides on values of the key of this field: the active one, otherwise this one. */
     decidingField: (organizationId: string, fieldId: string) =>
       record<DecidingField>()(sql`
         SELECT d.key, d.resource_type AS "resourceType", d.json_schema AS "jsonSchema",
@@ -114,7 +188,6 @@ const make = Effect.gen(function* () {
         WHERE f.organization_id = ${organizationId} AND f.id = ${fieldId}
         ORDER BY d.archived_at IS NOT NULL LIMIT 1`),
 
-    /** Stored values of a key, by the ids of their records, after an id. */
     valuesOf: (organizationId: string, field: DecidingField, after: string | null, count: number) =>
       field.resourceType === "INSTANCE"
         ? records<StoredValue>()(sql`
@@ -141,8 +214,3 @@ const make = Effect.gen(function* () {
       ),
   }
 })
-
-/** Reads what a change concerns. */
-export class ImpactRepo extends Context.Service<ImpactRepo, Effect.Success<typeof make>>()("keyshelf/impact/Repo") {
-  static readonly layer = Layer.effect(ImpactRepo, make)
-}

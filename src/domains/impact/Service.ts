@@ -29,6 +29,20 @@ const before =
 
 const noneBlocks: DeletionImpact = { blocking: [] }
 
+/** Finds the impact of a change. */
+export class Impacts extends Context.Service<
+  Impacts,
+  {
+    /** ??? */
+    readonly of: (kind: ImpactKind, change: Rehearsed) => Effect.Effect<Effect.Effect<object>>
+  }
+>()("keyshelf/impact/Impacts") {
+  static readonly layer = Layer.effect(
+    Impacts,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const repo = yield* ImpactRepo
   const licenses = yield* Licenses
@@ -131,8 +145,3 @@ const make = Effect.gen(function* () {
 
   return { of: (kind: ImpactKind, change: Rehearsed) => impacts[kind](change) }
 })
-
-/** Finds the impact of a change. */
-export class Impacts extends Context.Service<Impacts, Effect.Success<typeof make>>()("keyshelf/impact/Impacts") {
-  static readonly layer = Layer.effect(Impacts, make)
-}

@@ -84,6 +84,24 @@ const applyToRecord = <Found, R>(steps: {
     )
   }).pipe(Effect.retry({ times: MAX_RETRIES, while: hasChanged }))
 
+/** Applies rows of imports. */
+export class ImportRows extends Context.Service<
+  ImportRows,
+  {
+    /** Applies a row. `exact` is the same row with all digits of its numbers. */
+    readonly apply: (
+      kind: ImportKind,
+      row: Readonly<Record<string, unknown>>,
+      exact: unknown,
+    ) => Effect.Effect<Applied, Refusal, Caller>
+  }
+>()("keyshelf/imports/ImportRows") {
+  static readonly layer = Layer.effect(
+    ImportRows,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const customers = yield* Customers
   const instances = yield* Instances
@@ -165,7 +183,6 @@ const make = Effect.gen(function* () {
   })
 
   return {
-    /** Applies a row. `exact` is the same row with all digits of its numbers. */
     apply: (
       kind: ImportKind,
       row: Readonly<Record<string, unknown>>,
@@ -182,10 +199,3 @@ const make = Effect.gen(function* () {
     },
   }
 })
-
-/** Applies rows of imports. */
-export class ImportRows extends Context.Service<ImportRows, Effect.Success<typeof make>>()(
-  "keyshelf/imports/ImportRows",
-) {
-  static readonly layer = Layer.effect(ImportRows, make)
-}

@@ -29,6 +29,9 @@ import { InstanceDeletions } from "./Deletions.ts"
 import { graceEndCheck } from "./GraceEnds.ts"
 import { changeErrors, creationErrors, customerReference, licenseReference, withoutCurrentNames } from "./Rules.ts"
 import type { Reference } from "./Rules.ts"
+import type { ValidationFailed, InvalidCursor } from "../../kernel/contract/Problem.ts"
+import type { OfflineSequence } from "./Model.ts"
+import type { Page } from "../../kernel/contract/Page.ts"
 
 const notFound = (slug: string) => new InstanceNotFound({ detail: noSuch("instance", slug) })
 
@@ -37,6 +40,57 @@ const unknownName = (kind: string, { property, value }: Reference) =>
 
 /** Stores something within the transaction that creates or changes an instance, before the event is emitted. */
 export type WithinTransaction<E> = (instance: Instance) => Effect.Effect<void, E, Transaction>
+
+/** Manages instances of the caller's organization. */
+export class Instances extends Context.Service<
+  Instances,
+  {
+    /** ??? */
+    readonly create: <E = never>(
+      input: CreateInstance,
+      withinTransaction?: WithinTransaction<E>,
+    ) => Effect.Effect<Instance, ValidationFailed | E | CreateInstanceLicenseArchived | CreateInstanceSlugTaken, Caller>
+    /** ??? */
+    readonly get: (slug: string) => Effect.Effect<Instance, InstanceNotFound, Caller>
+    /** The instance. It cannot be deleted before the transaction ends. */
+    readonly keep: (slug: string) => Effect.Effect<Pick<Instance, "id" | "name" | "slug">, InstanceNotFound, Caller>
+    /** The instance. Others can neither change it nor issue a bundle of it before the transaction ends. */
+    readonly lock: (slug: string) => Effect.Effect<Instance, InstanceNotFound, Transaction | Caller>
+    /** The number of the instance's next offline bundle. The instance is locked until the transaction ends. */
+    readonly nextOfflineSequence: (
+      slug: string,
+    ) => Effect.Effect<OfflineSequence, InstanceNotFound, Transaction | Caller>
+    /** From now until an instant, checks of an instance read what its offline bundles reserve. */
+    readonly readAllowancesUntil: (id: string, until: Date) => Effect.Effect<void, never, Transaction | Caller>
+    /** ??? */
+    readonly list: (request: PageRequest & InstanceFilters) => Effect.Effect<Page<Instance>, InvalidCursor, Caller>
+    /** ??? */
+    readonly update: (
+      slug: string,
+      input: UpdateInstance,
+    ) => Effect.Effect<Instance, ValidationFailed | InstanceNotFound | UpdateInstanceLicenseArchived, Caller>
+    /** ??? */
+    readonly delete: (slug: string) => Effect.Effect<void, InstanceNotFound, Caller>
+    /** ??? */
+    readonly find: (organizationId: string, id: string) => Effect.Effect<Option.Option<Instance>>
+    /** Changes an instance and stores more within the transaction. */
+    readonly change: <E = never>(
+      choice: InstanceChoice,
+      sent: UpdateInstance,
+      withinTransaction?: WithinTransaction<E>,
+    ) => Effect.Effect<Instance, ValidationFailed | InstanceNotFound | E | UpdateInstanceLicenseArchived, Caller>
+    /** Stores something that is part of an instance's record, under the lock of the instance. */
+    readonly attach: <E>(
+      slug: string,
+      withinTransaction: WithinTransaction<E>,
+    ) => Effect.Effect<Instance, InstanceNotFound | E, Caller>
+  }
+>()("keyshelf/instances/Instances") {
+  static readonly layer = Layer.effect(
+    Instances,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* InstancesRepo
@@ -228,7 +282,6 @@ const make = Effect.gen(function* () {
     return yield* changing({ instanceSlug: slug }, (current) => Effect.as(withinTransaction(current), current))
   })
 
-  /** The instance. It cannot be deleted before the transaction ends. */
   const keep = Effect.fnUntraced(function* (slug: string) {
     const { organizationId } = yield* Caller
     const instance = yield* repo.lockBySlugShared(organizationId, slug)
@@ -250,7 +303,6 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** The instance. Others can neither change it nor issue a bundle of it before the transaction ends. */
   const lock = Effect.fnUntraced(function* (slug: string) {
     yield* Transaction
     const { organizationId } = yield* Caller
@@ -258,7 +310,6 @@ const make = Effect.gen(function* () {
     return Option.isSome(instance) ? instance.value : yield* notFound(slug)
   })
 
-  /** The number of the instance's next offline bundle. The instance is locked until the transaction ends. */
   const nextOfflineSequence = Effect.fnUntraced(function* (slug: string) {
     yield* Transaction
     const { organizationId } = yield* Caller
@@ -266,7 +317,6 @@ const make = Effect.gen(function* () {
     return Option.isSome(drawn) ? drawn.value : yield* notFound(slug)
   })
 
-  /** From now until an instant, checks of an instance read what its offline bundles reserve. */
   const readAllowancesUntil = Effect.fnUntraced(function* (id: string, until: Date) {
     yield* Transaction
     yield* repo.readAllowancesUntil((yield* Caller).organizationId, id, until)
@@ -283,16 +333,7 @@ const make = Effect.gen(function* () {
     update: (slug: string, input: UpdateInstance) => change({ instanceSlug: slug }, input),
     delete: remove,
     find: (organizationId: string, id: string) => repo.findById(organizationId, id),
-    /** Changes an instance and stores more within the transaction. */
     change,
-    /** Stores something that is part of an instance's record, under the lock of the instance. */
     attach,
   }
 })
-
-/** Manages instances of the caller's organization. */
-export class Instances extends Context.Service<Instances, Effect.Success<typeof make>>()(
-  "keyshelf/instances/Instances",
-) {
-  static readonly layer = Layer.effect(Instances, make)
-}

@@ -20,6 +20,11 @@ import {
 import type { IntegrationKind } from "./Model.ts"
 import { IntegrationsRepo } from "./Repo.ts"
 import { externalIdTaken as taken, newRecord, writeRecord } from "./Rules.ts"
+import type { InvalidCursor } from "../../kernel/contract/Problem.ts"
+import type { CustomerNotFound } from "../customers/Errors.ts"
+import type { ConnectorNotActive, ConnectorNotFound } from "../connectors/Errors.ts"
+import type { NamedIntegrationRecord } from "./Model.ts"
+import type { InstanceNotFound } from "../instances/Errors.ts"
 
 /** The customer or instance that records belong to. */
 interface Owner {
@@ -42,6 +47,108 @@ const noRecord = (slug: string, name: string) =>
 const recordOf = (owner: Owner, slug: string, name: string) => {
   const record = owner.integrations[name]
   return record === undefined ? Effect.fail(noRecord(slug, name)) : Effect.succeed(record)
+}
+
+/** Manages integration records of the caller's organization. */
+export class IntegrationRecords extends Context.Service<
+  IntegrationRecords,
+  {
+    /** ??? */
+    readonly ofCustomers: {
+      readonly list: (
+        slug: string,
+        request: PageRequest,
+      ) => Effect.Effect<
+        {
+          readonly items: NamedIntegrationRecord[]
+          readonly hasMore: boolean
+          readonly nextCursor: string
+        },
+        InvalidCursor | CustomerNotFound,
+        Caller
+      >
+      readonly get: (
+        slug: string,
+        name: string,
+      ) => Effect.Effect<IntegrationRecord, CustomerNotFound | IntegrationRecordNotFound, Caller>
+      readonly create: (
+        slug: string,
+        name: string,
+        input: WriteIntegration,
+      ) => Effect.Effect<
+        IntegrationRecord,
+        | ConnectorNotActive
+        | CreateIntegrationExternalIdTaken
+        | CustomerNotFound
+        | ConnectorNotFound
+        | CreateIntegrationAlreadyExists,
+        Caller
+      >
+      readonly put: (
+        slug: string,
+        name: string,
+        input: WriteIntegration,
+      ) => Effect.Effect<
+        IntegrationRecord,
+        ConnectorNotActive | CustomerNotFound | ConnectorNotFound | UpdateIntegrationExternalIdTaken,
+        Caller
+      >
+      readonly delete: (
+        slug: string,
+        name: string,
+      ) => Effect.Effect<void, CustomerNotFound | IntegrationRecordNotFound, Caller>
+    }
+    /** ??? */
+    readonly ofInstances: {
+      readonly list: (
+        slug: string,
+        request: PageRequest,
+      ) => Effect.Effect<
+        {
+          readonly items: NamedIntegrationRecord[]
+          readonly hasMore: boolean
+          readonly nextCursor: string
+        },
+        InstanceNotFound | InvalidCursor,
+        Caller
+      >
+      readonly get: (
+        slug: string,
+        name: string,
+      ) => Effect.Effect<IntegrationRecord, InstanceNotFound | IntegrationRecordNotFound, Caller>
+      readonly create: (
+        slug: string,
+        name: string,
+        input: WriteIntegration,
+      ) => Effect.Effect<
+        IntegrationRecord,
+        | ConnectorNotActive
+        | CreateIntegrationExternalIdTaken
+        | InstanceNotFound
+        | ConnectorNotFound
+        | CreateIntegrationAlreadyExists,
+        Caller
+      >
+      readonly put: (
+        slug: string,
+        name: string,
+        input: WriteIntegration,
+      ) => Effect.Effect<
+        IntegrationRecord,
+        ConnectorNotActive | InstanceNotFound | ConnectorNotFound | UpdateIntegrationExternalIdTaken,
+        Caller
+      >
+      readonly delete: (
+        slug: string,
+        name: string,
+      ) => Effect.Effect<void, InstanceNotFound | IntegrationRecordNotFound, Caller>
+    }
+  }
+>()("keyshelf/integrations/IntegrationRecords") {
+  static readonly layer = Layer.effect(
+    IntegrationRecords,
+    Effect.suspend(() => make),
+  )
 }
 
 const make = Effect.gen(function* () {
@@ -159,10 +266,3 @@ const make = Effect.gen(function* () {
 
   return { ofCustomers: recordsOf("CUSTOMER", customers), ofInstances: recordsOf("INSTANCE", instances) }
 })
-
-/** Manages integration records of the caller's organization. */
-export class IntegrationRecords extends Context.Service<IntegrationRecords, Effect.Success<typeof make>>()(
-  "keyshelf/integrations/IntegrationRecords",
-) {
-  static readonly layer = Layer.effect(IntegrationRecords, make)
-}

@@ -31,12 +31,61 @@ import {
   slugErrors,
   applyUpsert,
 } from "./Rules.ts"
+import type { ValidationFailed } from "../../kernel/contract/Problem.ts"
+import type { ConnectorNotActive, ConnectorNotFound } from "../connectors/Errors.ts"
+import type { CustomerUpsertResult, InstanceUpsertResult } from "./Model.ts"
 
 /** The external id moved to another resource during the wait for the lock. The upsert retries. */
 class Moved extends Schema.TaggedError<Moved>()("Moved", {}) {}
 
 const recordIn = ({ integrations }: { readonly integrations: Integrations }, { connector }: ExternalKey) =>
   Option.getOrThrow(Option.fromNullishOr(integrations[connector]))
+
+/** Upserts customers and instances of the caller's organization by external id. */
+export class IntegrationUpserts extends Context.Service<
+  IntegrationUpserts,
+  {
+    /** ??? */
+    readonly customer: (
+      adapter: string,
+      externalId: string,
+      input: UpsertCustomer,
+    ) => Effect.Effect<
+      CustomerUpsertResult,
+      ValidationFailed | ConnectorNotActive | ConnectorNotFound | UpsertCustomerSlugTaken,
+      Caller
+    >
+    /** ??? */
+    readonly instance: (
+      adapter: string,
+      externalId: string,
+      input: UpsertInstance,
+    ) => Effect.Effect<
+      InstanceUpsertResult,
+      | ValidationFailed
+      | ConnectorNotActive
+      | ConnectorNotFound
+      | UpsertInstanceSlugTaken
+      | UpsertInstanceLicenseArchived,
+      Caller
+    >
+    /** ??? */
+    readonly getCustomer: (
+      adapter: string,
+      externalId: string,
+    ) => Effect.Effect<CustomerUpsertResult, IntegrationRecordNotFound, Caller>
+    /** ??? */
+    readonly getInstance: (
+      adapter: string,
+      externalId: string,
+    ) => Effect.Effect<InstanceUpsertResult, IntegrationRecordNotFound, Caller>
+  }
+>()("keyshelf/integrations/IntegrationUpserts") {
+  static readonly layer = Layer.effect(
+    IntegrationUpserts,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* IntegrationsRepo
@@ -230,10 +279,3 @@ const make = Effect.gen(function* () {
 
   return { customer, instance, getCustomer, getInstance }
 })
-
-/** Upserts customers and instances of the caller's organization by external id. */
-export class IntegrationUpserts extends Context.Service<IntegrationUpserts, Effect.Success<typeof make>>()(
-  "keyshelf/integrations/IntegrationUpserts",
-) {
-  static readonly layer = Layer.effect(IntegrationUpserts, make)
-}

@@ -9,6 +9,38 @@ import { MAX_VERSIONS } from "./Model.ts"
 import type { FamilyQuery, LicenseFamily, ResolvedLicenseFamily } from "./Model.ts"
 import { LicensesRepo } from "./Repo.ts"
 import type { FamilyRow } from "./Repo.ts"
+import type { InvalidCursor } from "../../kernel/contract/Problem.ts"
+
+/** Reads license families of the caller's organization. */
+export class LicenseFamilies extends Context.Service<
+  LicenseFamilies,
+  {
+    /** ??? */
+    readonly get: (
+      slug: string,
+      input: FamilyQuery,
+    ) => Effect.Effect<
+      ResolvedLicenseFamily,
+      LicenseNotFound | LicenseFamilyNotFound | GetLicenseFamilyNoPublishedVersion,
+      Caller
+    >
+    /** ??? */
+    readonly list: (request: PageRequest) => Effect.Effect<
+      {
+        readonly items: LicenseFamily[]
+        readonly hasMore: boolean
+        readonly nextCursor: string
+      },
+      InvalidCursor,
+      Caller
+    >
+  }
+>()("keyshelf/licenses/LicenseFamilies") {
+  static readonly layer = Layer.effect(
+    LicenseFamilies,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* LicensesRepo
@@ -61,10 +93,3 @@ const make = Effect.gen(function* () {
 
   return { get, list }
 })
-
-/** Reads license families of the caller's organization. */
-export class LicenseFamilies extends Context.Service<LicenseFamilies, Effect.Success<typeof make>>()(
-  "keyshelf/licenses/LicenseFamilies",
-) {
-  static readonly layer = Layer.effect(LicenseFamilies, make)
-}

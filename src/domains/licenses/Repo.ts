@@ -8,6 +8,7 @@ import { rowByKey } from "../../kernel/database/RowsByKey.ts"
 import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import { licenseIds } from "./ListSql.ts"
 import type { License, LicenseFamily, LicenseFilters } from "./Model.ts"
+import type { Option } from "effect"
 
 /** A family without its current version. */
 export type FamilyRow = Omit<LicenseFamily, "currentVersion">
@@ -23,6 +24,91 @@ interface NewFamily {
   readonly slug: string
   readonly createdAt: Date
   readonly createdBy: ActorReference
+}
+
+/** Stores and reads licenses and their families. */
+export class LicensesRepo extends Context.Service<
+  LicensesRepo,
+  {
+    /** Stores a family, which counts its first version already, and returns whether the slug was free. */
+    readonly insertFamily: (organizationId: string, row: NewFamily) => Effect.Effect<boolean>
+    /** ??? */
+    readonly deleteFamily: (organizationId: string, id: string) => Effect.Effect<void>
+    /** ??? */
+    readonly findFamily: (organizationId: string, slug: string) => Effect.Effect<Option.Option<FamilyRow>>
+    /** ??? */
+    readonly findFamilyById: (organizationId: string, id: string) => Effect.Effect<Option.Option<FamilyRow>>
+    /** ??? */
+    readonly listFamilies: (
+      organizationId: string,
+      after: Position | null,
+      count: number,
+    ) => Effect.Effect<ReadonlyArray<FamilyRow>>
+    /** Increments and returns the last version number of a family. The row lock serializes the assignment. */
+    readonly nextVersion: (
+      organizationId: string,
+      familyId: string,
+    ) => Effect.Effect<
+      Option.Option<{
+        readonly version: number
+      }>
+    >
+    /** Locks the family of a license: its default and its versions cannot change before the transaction ends. */
+    readonly lockFamilyOf: (organizationId: string, licenseSlug: string) => Effect.Effect<boolean>
+    /** ??? */
+    readonly hasVersions: (organizationId: string, familyId: string) => Effect.Effect<boolean>
+    /** The current versions of families by the rule `currentVersion`. Families without one are omitted. */
+    readonly currentVersions: (
+      organizationId: string,
+      familyIds: ReadonlyArray<string>,
+    ) => Effect.Effect<ReadonlyArray<License>>
+    /** ??? */
+    readonly findVersion: (
+      organizationId: string,
+      familyId: string,
+      version: number,
+    ) => Effect.Effect<Option.Option<License>>
+    /** The versions of a family, highest first. */
+    readonly listVersions: (
+      organizationId: string,
+      familyId: string,
+      count: number,
+    ) => Effect.Effect<ReadonlyArray<License>>
+    /** Stores the row if its slug is free and returns whether it was. */
+    readonly insert: (organizationId: string, row: License) => Effect.Effect<boolean>
+    /** ??? */
+    readonly findBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<License>>
+    /** ??? */
+    readonly findById: (organizationId: string, id: string) => Effect.Effect<Option.Option<License>>
+    /** ??? */
+    readonly list: (
+      organizationId: string,
+      filters: LicenseFilters,
+      after: Position | null,
+      count: number,
+    ) => Effect.Effect<ReadonlyArray<License>>
+    /** Locks the row: it cannot change, and no instance can start to use it, before the transaction ends. */
+    readonly lockBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<License>>
+    /** Locks the row against changes until the transaction ends. The lock is shared. */
+    readonly lockBySlugShared: (organizationId: string, slug: string) => Effect.Effect<Option.Option<License>>
+    /** As {@link lockBySlugShared}. In the background, so only the primary key has the order that is asked for. */
+    readonly lockByIdShared: (organizationId: string, id: string) => Effect.Effect<Option.Option<License>>
+    /** ??? */
+    readonly lockDefault: (organizationId: string, familyId: string) => Effect.Effect<Option.Option<License>>
+    /** Updates a locked row. Stores the previous grace days if they change. */
+    readonly update: (organizationId: string, row: License) => Effect.Effect<void>
+    /** ??? */
+    readonly isInUse: (organizationId: string, id: string) => Effect.Effect<boolean>
+    /** Whether an instance without days of grace of its own ends after an instant. The index of end dates serves it. */
+    readonly hasInstanceThatEndsAfter: (organizationId: string, input: LateEnd) => Effect.Effect<boolean>
+    /** ??? */
+    readonly delete: (organizationId: string, id: string) => Effect.Effect<void>
+  }
+>()("keyshelf/licenses/Repo") {
+  static readonly layer = Layer.effect(
+    LicensesRepo,
+    Effect.suspend(() => make),
+  )
 }
 
 const make = Effect.gen(function* () {
@@ -47,7 +133,6 @@ const make = Effect.gen(function* () {
   const idsOf = licenseIds(sql)
 
   return {
-    /** Stores a family, which counts its first version already, and returns whether the slug was free. */
     insertFamily: (organizationId: string, row: NewFamily) =>
       returnedRow(sql`
         INSERT INTO license_families (organization_id, id, slug, last_version, created_at, created_by)
@@ -71,14 +156,12 @@ const make = Effect.gen(function* () {
         ${families} WHERE organization_id = ${organizationId} AND id < ${idBefore(after)}
         ORDER BY id DESC LIMIT ${count}`),
 
-    /** Increments and returns the last version number of a family. The row lock serializes the assignment. */
     nextVersion: (organizationId: string, familyId: string) =>
       record<{ readonly version: number }>()(sql`
         UPDATE license_families SET last_version = last_version + 1
         WHERE organization_id = ${organizationId} AND id = ${familyId}
         RETURNING last_version AS version`),
 
-    /** Locks the family of a license: its default and its versions cannot change before the transaction ends. */
     lockFamilyOf: (organizationId: string, licenseSlug: string) =>
       returnedRow(sql`
         SELECT 1 FROM license_families family
@@ -90,7 +173,6 @@ const make = Effect.gen(function* () {
       returnedRow(sql`
         SELECT 1 FROM licenses WHERE organization_id = ${organizationId} AND family_id = ${familyId} LIMIT 1`),
 
-    /** The current versions of families by the rule `currentVersion`. Families without one are omitted. */
     currentVersions: (organizationId: string, familyIds: ReadonlyArray<string>) =>
       records<License>()(sql`
         SELECT DISTINCT ON ("familyId") * FROM (
@@ -104,13 +186,11 @@ const make = Effect.gen(function* () {
         ${licenses(organizationId)} WHERE license.organization_id = ${organizationId} AND license.family_id = ${familyId}
           AND license.version = ${version}`),
 
-    /** The versions of a family, highest first. */
     listVersions: (organizationId: string, familyId: string, count: number) =>
       records<License>()(sql`
         ${licenses(organizationId)} WHERE license.organization_id = ${organizationId} AND license.family_id = ${familyId}
         ORDER BY license.version DESC LIMIT ${count}`),
 
-    /** Stores the row if its slug is free and returns whether it was. */
     insert: (organizationId: string, row: License) =>
       returnedRow(sql`
         INSERT INTO licenses (organization_id, id, family_id, slug, name, version, version_name, description, type,
@@ -137,19 +217,16 @@ const make = Effect.gen(function* () {
           AND license.id = ANY(ARRAY(${idsOf(organizationId, filters, idBefore(after), count)}))
         ORDER BY license.id DESC`),
 
-    /** Locks the row: it cannot change, and no instance can start to use it, before the transaction ends. */
     lockBySlug: (organizationId: string, slug: string) =>
       record<License>()(sql`
         ${licenses(organizationId)} WHERE license.organization_id = ${organizationId} AND license.slug = ${slug}
         FOR UPDATE OF license`),
 
-    /** Locks the row against changes until the transaction ends. The lock is shared. */
     lockBySlugShared: (organizationId: string, slug: string) =>
       record<License>()(sql`
         ${licenses(organizationId)} WHERE license.organization_id = ${organizationId} AND license.slug = ${slug}
         FOR SHARE OF license`),
 
-    /** As {@link lockBySlugShared}. In the background, so only the primary key has the order that is asked for. */
     lockByIdShared: (organizationId: string, id: string) =>
       record<License>()(sql`
         ${licenses(organizationId)}
@@ -162,7 +239,6 @@ const make = Effect.gen(function* () {
         WHERE license.organization_id = ${organizationId} AND license.family_id = ${familyId} AND license.is_default
         FOR UPDATE OF license`),
 
-    /** Updates a locked row. Stores the previous grace days if they change. */
     update: (organizationId: string, row: License) =>
       Effect.asVoid(
         Effect.orDie(sql`
@@ -184,7 +260,6 @@ const make = Effect.gen(function* () {
         sql`SELECT 1 FROM instances WHERE organization_id = ${organizationId} AND license_id = ${id} LIMIT 1`,
       ),
 
-    /** Whether an instance without days of grace of its own ends after an instant. The index of end dates serves it. */
     hasInstanceThatEndsAfter: (organizationId: string, { after, licenseId }: LateEnd) =>
       returnedRow(sql`
         SELECT 1 FROM instances WHERE organization_id = ${organizationId} AND license_id = ${licenseId}
@@ -194,10 +269,3 @@ const make = Effect.gen(function* () {
       Effect.asVoid(Effect.orDie(sql`DELETE FROM licenses WHERE organization_id = ${organizationId} AND id = ${id}`)),
   }
 })
-
-/** Stores and reads licenses and their families. */
-export class LicensesRepo extends Context.Service<LicensesRepo, Effect.Success<typeof make>>()(
-  "keyshelf/licenses/Repo",
-) {
-  static readonly layer = Layer.effect(LicensesRepo, make)
-}

@@ -23,6 +23,8 @@ import type { CreateLicense, License, LicenseFilters } from "./Model.ts"
 import { LicensesRepo } from "./Repo.ts"
 import type { FamilyRow } from "./Repo.ts"
 import { PASSES_LAST_YEAR, slugOfVersion } from "./Rules.ts"
+import type { ValidationFailed, InvalidCursor } from "../../kernel/contract/Problem.ts"
+import type { Page } from "../../kernel/contract/Page.ts"
 
 /** Identifies a license by id, by slug, or by the family that resolves to it. */
 export interface LicenseChoice {
@@ -36,6 +38,39 @@ const unknownFamilyId = "must be the id of an existing license family"
 const unknownFamilySlug = "must be the slug of an existing license family"
 const onlyPublished = {
   detail: "A draft or archived version cannot be the default of its family. Publish it first.",
+}
+
+/** Manages license versions of the caller's organization. */
+export class Licenses extends Context.Service<
+  Licenses,
+  {
+    /** ??? */
+    readonly create: (
+      input: CreateLicense,
+    ) => Effect.Effect<License, ValidationFailed | CreateLicenseDefaultMustBePublished | CreateLicenseSlugTaken, Caller>
+    /** ??? */
+    readonly get: (slug: string) => Effect.Effect<License, LicenseNotFound, Caller>
+    /** ??? */
+    readonly list: (request: PageRequest & LicenseFilters) => Effect.Effect<Page<License>, InvalidCursor, Caller>
+    /** ??? */
+    readonly update: (
+      slug: string,
+      input: UpdateLicense,
+    ) => Effect.Effect<void, ValidationFailed | LicenseNotFound | UpdateLicenseDefaultMustBePublished, Caller>
+    /** ??? */
+    readonly delete: (
+      slug: string,
+    ) => Effect.Effect<void, LicenseNotFound | DeleteLicenseNotADraft | DeleteLicenseInUse, Caller>
+    /** Resolves a choice to a version. None if it names none, or if its properties name different versions. */
+    readonly resolve: (organizationId: string, choice: LicenseChoice) => Effect.Effect<Option.Option<License>>
+    /** Reads a version and locks it: it cannot be archived before the transaction ends. */
+    readonly lock: (organizationId: string, licenseId: string) => Effect.Effect<Option.Option<License>>
+  }
+>()("keyshelf/licenses/Licenses") {
+  static readonly layer = Layer.effect(
+    Licenses,
+    Effect.suspend(() => make),
+  )
 }
 
 const make = Effect.gen(function* () {
@@ -263,14 +298,7 @@ const make = Effect.gen(function* () {
     list,
     update,
     delete: remove,
-    /** Resolves a choice to a version. None if it names none, or if its properties name different versions. */
     resolve,
-    /** Reads a version and locks it: it cannot be archived before the transaction ends. */
     lock: (organizationId: string, licenseId: string) => repo.lockByIdShared(organizationId, licenseId),
   }
 })
-
-/** Manages license versions of the caller's organization. */
-export class Licenses extends Context.Service<Licenses, Effect.Success<typeof make>>()("keyshelf/licenses/Licenses") {
-  static readonly layer = Layer.effect(Licenses, make)
-}

@@ -16,6 +16,7 @@ import { MetadataFieldsRepo } from "./Repo.ts"
 import type { MetadataFieldRow } from "./Repo.ts"
 import { schemaErrors } from "./jsonschema/SchemaPolicy.ts"
 import { validate } from "./jsonschema/Validator.ts"
+import type { ValidationFailed, InvalidCursor } from "../../kernel/contract/Problem.ts"
 
 const notFound = (id: string) => new MetadataFieldNotFound({ detail: noSuch("metadata field", id) })
 
@@ -32,6 +33,54 @@ const acceptSchema = (schema: Readonly<Record<string, unknown>>) => {
     message,
   }))
   return failWithErrors(errors, `The schema is not valid: ${describeErrors(errors)}.`)
+}
+
+/** Manages the metadata fields of the caller's organization. */
+export class MetadataFields extends Context.Service<
+  MetadataFields,
+  {
+    /** ??? */
+    readonly create: (
+      input: CreateMetadataField,
+    ) => Effect.Effect<MetadataField, ValidationFailed | CreateMetadataFieldKeyTaken, Caller>
+    /** ??? */
+    readonly list: (
+      input: PageRequest & {
+        readonly resourceType?: ResourceType
+      },
+    ) => Effect.Effect<
+      {
+        readonly items: MetadataField[]
+        readonly hasMore: boolean
+        readonly nextCursor: string
+      },
+      InvalidCursor,
+      Caller
+    >
+    /** ??? */
+    readonly update: (
+      id: string,
+      input: UpdateMetadataField,
+    ) => Effect.Effect<MetadataField, ValidationFailed | MetadataFieldNotFound, Caller>
+    /** ??? */
+    readonly archive: (id: string) => Effect.Effect<MetadataField, MetadataFieldNotFound, Caller>
+    /** ??? */
+    readonly unarchive: (
+      id: string,
+    ) => Effect.Effect<MetadataField, MetadataFieldNotFound | UnarchiveMetadataFieldKeyTaken, Caller>
+    /** ??? */
+    readonly dryRun: (
+      id: string,
+      input: {
+        readonly value: unknown
+      },
+    ) => Effect.Effect<Verdict, MetadataFieldNotFound, Caller>
+  }
+>()("keyshelf/metadata/MetadataFields") {
+  static readonly layer = Layer.effect(
+    MetadataFields,
+    Effect.suspend(() => make),
+  )
 }
 
 const make = Effect.gen(function* () {
@@ -166,10 +215,3 @@ const make = Effect.gen(function* () {
 
   return { create, list, update, archive, unarchive, dryRun }
 })
-
-/** Manages the metadata fields of the caller's organization. */
-export class MetadataFields extends Context.Service<MetadataFields, Effect.Success<typeof make>>()(
-  "keyshelf/metadata/MetadataFields",
-) {
-  static readonly layer = Layer.effect(MetadataFields, make)
-}

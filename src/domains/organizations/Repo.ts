@@ -6,11 +6,46 @@ import type { Position } from "../../kernel/contract/Page.ts"
 import type { ActorReference } from "../../kernel/contract/Caller.ts"
 import { advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { Organization } from "./Model.ts"
+import type { Option } from "effect"
 
 /** An organization that was removed. */
 export interface RemovedOrganization {
   readonly id: string
   readonly removedAt: Date
+}
+
+/** Stores organizations. */
+export class OrganizationsRepo extends Context.Service<
+  OrganizationsRepo,
+  {
+    /** Inserts the row. Returns false if the slug is taken. */
+    readonly insert: (row: Organization) => Effect.Effect<boolean>
+    /** ??? */
+    readonly find: (id: string) => Effect.Effect<Option.Option<Organization>>
+    /** ??? */
+    readonly lock: (id: string) => Effect.Effect<Option.Option<Organization>>
+    /** Locks all external ids until the transaction ends, so that two organizations cannot take the same one. */
+    readonly lockExternalIds: Effect.Effect<void>
+    /** The organization with this external id. A removed one has none. */
+    readonly findByExternalId: (externalId: string) => Effect.Effect<Option.Option<Organization>>
+    /** ??? */
+    readonly hasExternalId: (externalId: string, exceptId: string) => Effect.Effect<boolean>
+    /** ??? */
+    readonly update: (row: Organization) => Effect.Effect<void>
+    /** ??? */
+    readonly list: (after: Position | null, count: number) => Effect.Effect<ReadonlyArray<Organization>>
+    /** Marks the organization as removed. No slug contains a colon, so its own one is free afterwards. */
+    readonly remove: (id: string, by: ActorReference, at: Date) => Effect.Effect<void>
+    /** Removed organizations whose rows are being deleted. */
+    readonly listRemoved: Effect.Effect<ReadonlyArray<RemovedOrganization>>
+    /** ??? */
+    readonly deleteRemoved: (id: string) => Effect.Effect<void>
+  }
+>()("keyshelf/organizations/Repo") {
+  static readonly layer = Layer.effect(
+    OrganizationsRepo,
+    Effect.suspend(() => make),
+  )
 }
 
 const make = Effect.gen(function* () {
@@ -19,7 +54,6 @@ const make = Effect.gen(function* () {
     updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`)
 
   return {
-    /** Inserts the row. Returns false if the slug is taken. */
     insert: (row: Organization) =>
       returnedRow(sql`
         INSERT INTO organizations (id, name, slug, external_id, created_at, created_by, updated_at, updated_by)
@@ -35,10 +69,8 @@ const make = Effect.gen(function* () {
       record<Organization>()(sql`
         SELECT ${columns} FROM organizations WHERE id = ${id} AND removed_at IS NULL FOR UPDATE`),
 
-    /** Locks all external ids until the transaction ends, so that two organizations cannot take the same one. */
     lockExternalIds: advisoryLock(sql, "organizations.external_id"),
 
-    /** The organization with this external id. A removed one has none. */
     findByExternalId: (externalId: string) =>
       record<Organization>()(sql`SELECT ${columns} FROM organizations WHERE external_id = ${externalId}`),
 
@@ -58,7 +90,6 @@ const make = Effect.gen(function* () {
         SELECT ${columns} FROM organizations
         WHERE id < ${idBefore(after)} AND removed_at IS NULL ORDER BY id DESC LIMIT ${count}`),
 
-    /** Marks the organization as removed. No slug contains a colon, so its own one is free afterwards. */
     remove: (id: string, by: ActorReference, at: Date) =>
       Effect.asVoid(
         Effect.orDie(sql`
@@ -67,7 +98,6 @@ const make = Effect.gen(function* () {
           WHERE id = ${id}`),
       ),
 
-    /** Removed organizations whose rows are being deleted. */
     listRemoved: records<RemovedOrganization>()(
       sql`SELECT id, removed_at AS "removedAt" FROM organizations WHERE removed_at IS NOT NULL ORDER BY id`,
     ),
@@ -76,10 +106,3 @@ const make = Effect.gen(function* () {
       Effect.asVoid(Effect.orDie(sql`DELETE FROM organizations WHERE id = ${id} AND removed_at IS NOT NULL`)),
   }
 })
-
-/** Stores organizations. */
-export class OrganizationsRepo extends Context.Service<OrganizationsRepo, Effect.Success<typeof make>>()(
-  "keyshelf/organizations/Repo",
-) {
-  static readonly layer = Layer.effect(OrganizationsRepo, make)
-}

@@ -14,11 +14,52 @@ import { CreateOrganizationSlugTaken, OrganizationNotFound, UpdateOrganizationEx
 import { UpdateOrganization } from "./Model.ts"
 import type { CreateOrganization, Organization } from "./Model.ts"
 import { OrganizationsRepo } from "./Repo.ts"
+import type { Page } from "../../kernel/contract/Page.ts"
+import type { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 
 const notFound = (id: string) => new OrganizationNotFound({ detail: noSuch("organization", id) })
 const externalIdTaken = (externalId: string) => ({
   detail: `Another organization has the external id "${externalId}". Choose a different external id.`,
 })
+
+/** Manages the tenants of this installation. Only the operator has access. */
+export class Organizations extends Context.Service<
+  Organizations,
+  {
+    /** ??? */
+    readonly create: (input: CreateOrganization) => Effect.Effect<
+      {
+        readonly organization: Organization
+        readonly isNew: boolean
+      },
+      CreateOrganizationSlugTaken,
+      Operator
+    >
+    /** ??? */
+    readonly get: (id: string) => Effect.Effect<Organization, OrganizationNotFound>
+    /** ??? */
+    readonly list: (request: PageRequest) => Effect.Effect<Page<Organization>, InvalidCursor>
+    /** ??? */
+    readonly update: (
+      id: string,
+      input: UpdateOrganization,
+    ) => Effect.Effect<
+      Organization,
+      ValidationFailed | OrganizationNotFound | UpdateOrganizationExternalIdTaken,
+      Operator
+    >
+    /** ??? */
+    readonly remove: (
+      id: string,
+      confirmation: string,
+    ) => Effect.Effect<void, ValidationFailed | OrganizationNotFound, Operator>
+  }
+>()("keyshelf/organizations/Organizations") {
+  static readonly layer = Layer.effect(
+    Organizations,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* OrganizationsRepo
@@ -117,10 +158,3 @@ const make = Effect.gen(function* () {
 
   return { create, get, list, update, remove }
 })
-
-/** Manages the tenants of this installation. Only the operator has access. */
-export class Organizations extends Context.Service<Organizations, Effect.Success<typeof make>>()(
-  "keyshelf/organizations/Organizations",
-) {
-  static readonly layer = Layer.effect(Organizations, make)
-}

@@ -21,12 +21,74 @@ import type { CreateMembership, Membership } from "./Model.ts"
 import { requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { PeopleRepo } from "./Repo.ts"
 import type { MembershipRow } from "./Repo.ts"
+import type { Transaction } from "../../kernel/database/Transactions.ts"
+import type { ValidationFailed, InvalidCursor } from "../../kernel/contract/Problem.ts"
+import type { OrganizationNotFound } from "../organizations/Errors.ts"
 
 const recordOf = ({ id: _, ...membership }: MembershipRow): Membership => membership
 
 const isPlatformIdentity = (userId: string): boolean => userId.toLowerCase() === platformIdentity.id
 const notAMember = (userId: string) =>
   new MembershipNotFound({ detail: `The user ${userId} is not a member of this organization.` })
+
+/** Manages the memberships of people in organizations. */
+export class Memberships extends Context.Service<
+  Memberships,
+  {
+    /** Stores a membership and emits its event. The caller holds the membership's lock. */
+    readonly add: (
+      organizationId: string,
+      user: ActorReference,
+      role: Role,
+      actor: ActorReference,
+    ) => Effect.Effect<MembershipRow, never, Transaction>
+    /** ??? */
+    readonly create: (
+      orgId: string,
+      input: CreateMembership,
+    ) => Effect.Effect<Membership, ValidationFailed | OrganizationNotFound | CreateMembershipAlreadyMember, Operator>
+    /** ??? */
+    readonly list: (
+      orgId: string,
+      input: PageRequest & {
+        readonly includeRemoved?: "true" | "false"
+      },
+    ) => Effect.Effect<
+      {
+        readonly items: Membership[]
+        readonly hasMore: boolean
+        readonly nextCursor: string
+      },
+      InvalidCursor | OrganizationNotFound
+    >
+    /** ??? */
+    readonly update: (
+      orgId: string,
+      userId: string,
+      input: UpdateMembership,
+    ) => Effect.Effect<
+      Membership,
+      ValidationFailed | OrganizationNotFound | UpdateMembershipPlatformIdentity | MembershipNotFound,
+      Operator
+    >
+    /** ??? */
+    readonly remove: (
+      orgId: string,
+      userId: string,
+    ) => Effect.Effect<
+      undefined,
+      OrganizationNotFound | MembershipNotFound | RemoveMembershipPlatformIdentity,
+      Operator
+    >
+    /** Ends all memberships of a person in all organizations. The caller holds the lock of the person. */
+    readonly removeAllOf: (userId: string, actor: ActorReference) => Effect.Effect<void, never, Transaction>
+  }
+>()("keyshelf/people/Memberships") {
+  static readonly layer = Layer.effect(
+    Memberships,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* PeopleRepo
@@ -35,7 +97,6 @@ const make = Effect.gen(function* () {
   const cursors = yield* Cursors
   const transactions = yield* Transactions
 
-  /** Stores a membership and emits its event. The caller holds the membership's lock. */
   const add = Effect.fnUntraced(function* (
     organizationId: string,
     user: ActorReference,
@@ -116,7 +177,6 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** Ends all memberships of a person in all organizations. The caller holds the lock of the person. */
   const removeAllOf = Effect.fnUntraced(function* (userId: string, actor: ActorReference) {
     for (const row of yield* repo.removeMembershipsOf(userId, actor, yield* now)) {
       yield* events.emit({ organizationId: row.organizationId, actor }, "MEMBERSHIP_REMOVED", recordOf(row))
@@ -143,10 +203,3 @@ const make = Effect.gen(function* () {
 
   return { add, create, list, update, remove, removeAllOf }
 })
-
-/** Manages the memberships of people in organizations. */
-export class Memberships extends Context.Service<Memberships, Effect.Success<typeof make>>()(
-  "keyshelf/people/Memberships",
-) {
-  static readonly layer = Layer.effect(Memberships, make)
-}

@@ -11,8 +11,30 @@ import { CreateUserIdentityTaken, RemoveUserPlatformIdentity, UserNotFound } fro
 import { Memberships } from "./Memberships.ts"
 import type { CreateUser, User } from "./Model.ts"
 import { PeopleRepo } from "./Repo.ts"
+import type { ValidationFailed, InvalidCursor } from "../../kernel/contract/Problem.ts"
+import type { Page } from "../../kernel/contract/Page.ts"
 
 const notFound = (id: string) => new UserNotFound({ detail: noSuch("user", id) })
+
+/** Manages the people of this installation, without `system:platform`. */
+export class Users extends Context.Service<
+  Users,
+  {
+    /** ??? */
+    readonly create: (input: CreateUser) => Effect.Effect<User, ValidationFailed | CreateUserIdentityTaken, Operator>
+    /** ??? */
+    readonly get: (id: string) => Effect.Effect<User, UserNotFound>
+    /** ??? */
+    readonly list: (request: PageRequest) => Effect.Effect<Page<User>, InvalidCursor>
+    /** ??? */
+    readonly remove: (id: string) => Effect.Effect<undefined, UserNotFound | RemoveUserPlatformIdentity, Operator>
+  }
+>()("keyshelf/people/Users") {
+  static readonly layer = Layer.effect(
+    Users,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* PeopleRepo
@@ -73,8 +95,3 @@ const make = Effect.gen(function* () {
 
   return { create, get, list, remove }
 })
-
-/** Manages the people of this installation, without `system:platform`. */
-export class Users extends Context.Service<Users, Effect.Success<typeof make>>()("keyshelf/people/Users") {
-  static readonly layer = Layer.effect(Users, make)
-}

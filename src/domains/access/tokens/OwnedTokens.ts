@@ -15,6 +15,9 @@ import type { IssueToken, RotateToken } from "../Model.ts"
 import { AccessRepo } from "../Repo.ts"
 import { expiryAfterGrace, successorExpiry, whyNotRotatable } from "../Rules.ts"
 import { TokenIssuer } from "./TokenIssuer.ts"
+import type { ValidationFailed, InvalidCursor } from "../../../kernel/contract/Problem.ts"
+import type { IssuedToken, AccessToken } from "../Model.ts"
+import type { Page } from "../../../kernel/contract/Page.ts"
 
 /** Who owns tokens. */
 export interface TokensOwner {
@@ -28,6 +31,40 @@ export interface TokensOwner {
 
 /** Finds the owner, and keeps it from being deleted before the transaction ends. */
 type KeepOwner<E> = Effect.Effect<TokensOwner, E, Caller | Transaction>
+
+/** Manages the tokens of owners in the caller's organization. */
+export class OwnedTokens extends Context.Service<
+  OwnedTokens,
+  {
+    /** ??? */
+    readonly issue: <E>(
+      keep: KeepOwner<E>,
+      input: IssueToken,
+    ) => Effect.Effect<IssuedToken, ValidationFailed | E | IssueTokenScopeNotHeld | IssueTokenSlugTaken, Caller>
+    /** ??? */
+    readonly list: (
+      listing: string,
+      organizationId: string,
+      ownerId: string,
+      request: PageRequest,
+    ) => Effect.Effect<Page<AccessToken>, InvalidCursor>
+    /** ??? */
+    readonly revoke: <E>(keep: KeepOwner<E>, slug: string) => Effect.Effect<void, E | AccessTokenNotFound, Caller>
+    /** Revokes all live tokens of an owner that is being deleted. */
+    readonly revokeAll: (input: TokensOwner) => Effect.Effect<void, never, Transaction | Caller>
+    /** ??? */
+    readonly rotate: <E>(
+      keep: KeepOwner<E>,
+      slug: string,
+      input: RotateToken,
+    ) => Effect.Effect<IssuedToken, IssueTokenScopeNotHeld | AccessTokenNotFound | E | RotateTokenNotLive, Caller>
+  }
+>()("keyshelf/access/OwnedTokens") {
+  static readonly layer = Layer.effect(
+    OwnedTokens,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* AccessRepo
@@ -92,7 +129,6 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** Revokes all live tokens of an owner that is being deleted. */
   const revokeAll = Effect.fnUntraced(function* ({ identity, reference }: TokensOwner) {
     const caller = yield* Caller
     const owner = { organizationId: caller.organizationId, ownerId: identity.id }
@@ -159,10 +195,3 @@ const make = Effect.gen(function* () {
 
   return { issue, list, revoke, revokeAll, rotate }
 })
-
-/** Manages the tokens of owners in the caller's organization. */
-export class OwnedTokens extends Context.Service<OwnedTokens, Effect.Success<typeof make>>()(
-  "keyshelf/access/OwnedTokens",
-) {
-  static readonly layer = Layer.effect(OwnedTokens, make)
-}

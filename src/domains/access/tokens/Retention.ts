@@ -11,6 +11,20 @@ import { now } from "../../../kernel/values/Timestamp.ts"
 import { transactionsByIndex } from "../../../kernel/database/RowsByKey.ts"
 import { AccessRepo } from "../Repo.ts"
 
+/** Handles expired and revoked credentials in batches, as the platform identity. */
+export class TokenRetention extends Context.Service<
+  TokenRetention,
+  {
+    /** ??? */
+    readonly jobs: ReadonlyArray<RetentionJob>
+  }
+>()("keyshelf/access/Retention") {
+  static readonly layer = Layer.effect(
+    TokenRetention,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const repo = yield* AccessRepo
   const events = yield* Events
@@ -53,10 +67,3 @@ const make = Effect.gen(function* () {
   ]
   return { jobs }
 })
-
-/** Handles expired and revoked credentials in batches, as the platform identity. */
-export class TokenRetention extends Context.Service<TokenRetention, Effect.Success<typeof make>>()(
-  "keyshelf/access/Retention",
-) {
-  static readonly layer = Layer.effect(TokenRetention, make)
-}

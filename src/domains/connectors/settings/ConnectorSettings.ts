@@ -21,6 +21,7 @@ import { documentError } from "../Rules.ts"
 import { isSecret, itemAt, propertyAt } from "../schema/SchemaWalk.ts"
 import type { Applicable } from "../schema/SchemaWalk.ts"
 import type { SettingsError } from "../schema/SettingsValidator.ts"
+import type { ConnectorNotFound } from "../Errors.ts"
 
 const LOCATION = "body.settings"
 
@@ -79,6 +80,41 @@ const settingsToStore = Effect.fnUntraced(function* (
   return merged.settings
 })
 
+/** Manages the connector settings of the caller's organization. */
+export class ConnectorSettings extends Context.Service<
+  ConnectorSettings,
+  {
+    /** ??? */
+    readonly get: (name: string) => Effect.Effect<SettingsRecord, ConnectorNotFound | ConnectorSettingsNotFound, Caller>
+    /** ??? */
+    readonly put: (
+      name: string,
+      input: PutSettings,
+    ) => Effect.Effect<SettingsRecord, ValidationFailed | ConnectorNotFound, Caller>
+    /** Also works for a connector that is not registered, so that its secrets can always be removed. */
+    readonly delete: (name: string) => Effect.Effect<undefined, ConnectorSettingsNotFound, Caller>
+    /** Returns the settings with their secrets, and the schemas that mark them. Never returned to a caller. */
+    readonly reveal: (
+      organizationId: string,
+      name: string,
+    ) => Effect.Effect<
+      {
+        readonly row: SettingsRow
+        readonly settings: {
+          readonly [x: string]: unknown
+        }
+        readonly at: Applicable
+      },
+      ConnectorNotFound | ConnectorSettingsNotFound
+    >
+  }
+>()("keyshelf/connectors/ConnectorSettings") {
+  static readonly layer = Layer.effect(
+    ConnectorSettings,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const repo = yield* ConnectorsRepo
   const registry = yield* ConnectorRegistry
@@ -104,7 +140,6 @@ const make = Effect.gen(function* () {
     updatedBy: row.updatedBy,
   })
 
-  /** Returns the settings with their secrets, and the schemas that mark them. Never returned to a caller. */
   const reveal = Effect.fnUntraced(function* (organizationId: string, name: string) {
     const connector = yield* registry.get(name)
     const row = yield* repo.findSettings(organizationId, name)
@@ -153,7 +188,6 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** Also works for a connector that is not registered, so that its secrets can always be removed. */
   const remove = Effect.fn("ConnectorSettings.delete")(function* (name: string) {
     const { organizationId } = yield* Caller
     if (!(yield* repo.deleteSettings(organizationId, name))) return yield* notFound(name)
@@ -161,10 +195,3 @@ const make = Effect.gen(function* () {
 
   return { get, put, delete: remove, reveal }
 })
-
-/** Manages the connector settings of the caller's organization. */
-export class ConnectorSettings extends Context.Service<ConnectorSettings, Effect.Success<typeof make>>()(
-  "keyshelf/connectors/ConnectorSettings",
-) {
-  static readonly layer = Layer.effect(ConnectorSettings, make)
-}

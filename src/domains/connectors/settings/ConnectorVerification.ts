@@ -10,6 +10,23 @@ import type { TestResult } from "../Model.ts"
 import { secretsOf } from "./Redaction.ts"
 import { ConnectorRegistry } from "../ConnectorRegistry.ts"
 import { sanitize } from "./TextSanitizer.ts"
+import type { ConnectorNotFound, ConnectorSettingsNotFound } from "../Errors.ts"
+
+/** Tests stored settings against the third-party system. */
+export class ConnectorVerification extends Context.Service<
+  ConnectorVerification,
+  {
+    /** ??? */
+    readonly test: (
+      name: string,
+    ) => Effect.Effect<TestResult, ConnectorNotFound | TestConnectorNotSupported | ConnectorSettingsNotFound, Caller>
+  }
+>()("keyshelf/connectors/ConnectorVerification") {
+  static readonly layer = Layer.effect(
+    ConnectorVerification,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const settings = yield* ConnectorSettings
@@ -43,10 +60,3 @@ const make = Effect.gen(function* () {
 
   return { test }
 })
-
-/** Tests stored settings against the third-party system. */
-export class ConnectorVerification extends Context.Service<ConnectorVerification, Effect.Success<typeof make>>()(
-  "keyshelf/connectors/ConnectorVerification",
-) {
-  static readonly layer = Layer.effect(ConnectorVerification, make)
-}

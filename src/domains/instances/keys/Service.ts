@@ -8,6 +8,57 @@ import { Instances } from "../Service.ts"
 import { DEFAULT_SCOPES } from "./Model.ts"
 import type { CreateLicenseKey } from "./Model.ts"
 import { keyOwner } from "./Rules.ts"
+import type { Page } from "../../../kernel/contract/Page.ts"
+import type { InstanceNotFound } from "../Errors.ts"
+import type { InvalidCursor, ValidationFailed } from "../../../kernel/contract/Problem.ts"
+import type { AccessToken, IssuedToken } from "../../access/Model.ts"
+import type {
+  IssueTokenScopeNotHeld,
+  IssueTokenSlugTaken,
+  AccessTokenNotFound,
+  RotateTokenNotLive,
+} from "../../access/Errors.ts"
+
+/** Manages the license keys of instances in the caller's organization. */
+export class LicenseKeys extends Context.Service<
+  LicenseKeys,
+  {
+    /** ??? */
+    readonly list: (
+      instanceSlug: string,
+      request: PageRequest,
+    ) => Effect.Effect<Page<AccessToken>, InstanceNotFound | InvalidCursor, Caller>
+    /** ??? */
+    readonly create: (
+      instanceSlug: string,
+      input: CreateLicenseKey,
+    ) => Effect.Effect<
+      IssuedToken,
+      ValidationFailed | InstanceNotFound | IssueTokenScopeNotHeld | IssueTokenSlugTaken,
+      Caller
+    >
+    /** ??? */
+    readonly rotate: (
+      instanceSlug: string,
+      keySlug: string,
+      input: RotateToken,
+    ) => Effect.Effect<
+      IssuedToken,
+      InstanceNotFound | IssueTokenScopeNotHeld | AccessTokenNotFound | RotateTokenNotLive,
+      Caller
+    >
+    /** ??? */
+    readonly revoke: (
+      instanceSlug: string,
+      keySlug: string,
+    ) => Effect.Effect<void, InstanceNotFound | AccessTokenNotFound, Caller>
+  }
+>()("keyshelf/instances/keys/LicenseKeys") {
+  static readonly layer = Layer.effect(
+    LicenseKeys,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const instances = yield* Instances
@@ -30,10 +81,3 @@ const make = Effect.gen(function* () {
     revoke: (instanceSlug: string, keySlug: string) => tokens.revoke(keep(instanceSlug), keySlug),
   }
 })
-
-/** Manages the license keys of instances in the caller's organization. */
-export class LicenseKeys extends Context.Service<LicenseKeys, Effect.Success<typeof make>>()(
-  "keyshelf/instances/keys/LicenseKeys",
-) {
-  static readonly layer = Layer.effect(LicenseKeys, make)
-}

@@ -30,6 +30,49 @@ const rowOf = (row: TextRow): Override => ({
   value: storedGrantValue(row.value),
 })
 
+/** Stores and reads overrides. */
+export class OverridesRepo extends Context.Service<
+  OverridesRepo,
+  {
+    /** Locks the overrides of an instance until the transaction ends. Usage is counted meanwhile. */
+    readonly lockInstance: (organizationId: string, slug: string) => Effect.Effect<Option.Option<OverriddenInstance>>
+    /** ??? */
+    readonly findInstance: (organizationId: string, slug: string) => Effect.Effect<Option.Option<OverriddenInstance>>
+    /** The override of an entitlement that is in force at an instant or starts later. */
+    readonly find: (
+      organizationId: string,
+      instanceId: string,
+      entitlement: string,
+      at: Date,
+    ) => Effect.Effect<Option.Option<Override>>
+    /** Overrides of an instance, newest first: those in force at an instant or later, or all. */
+    readonly list: (
+      organizationId: string,
+      instanceId: string,
+      filter: {
+        readonly at: Date
+        readonly history: boolean
+      },
+      after: Position | null,
+      count: number,
+    ) => Effect.Effect<Override[]>
+    /** Ends the current override of an entitlement, if there is one, also one that has ended by time. */
+    readonly end: (
+      organizationId: string,
+      input: Pick<OverrideRow, "instanceId" | "entitlementId">,
+      by: ActorReference,
+      at: Date,
+    ) => Effect.Effect<void>
+    /** Stores the override. The one before must have been ended. In an UPDATE, Citus refuses functions that are not immutable. */
+    readonly insert: (organizationId: string, row: OverrideRow) => Effect.Effect<void>
+  }
+>()("keyshelf/instances/overrides/Repo") {
+  static readonly layer = Layer.effect(
+    OverridesRepo,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const columns = sql.literal(`o.id, i.slug AS instance, e.slug AS entitlement, o.mode, o.value::text AS value,
@@ -40,7 +83,6 @@ const make = Effect.gen(function* () {
   const applied = sql.literal(appliedOverride)
 
   return {
-    /** Locks the overrides of an instance until the transaction ends. Usage is counted meanwhile. */
     lockInstance: (organizationId: string, slug: string) =>
       record<OverriddenInstance>()(sql`
         SELECT id, slug FROM instances WHERE organization_id = ${organizationId} AND slug = ${slug}
@@ -51,7 +93,6 @@ const make = Effect.gen(function* () {
         sql`SELECT id, slug FROM instances WHERE organization_id = ${organizationId} AND slug = ${slug}`,
       ),
 
-    /** The override of an entitlement that is in force at an instant or starts later. */
     find: (organizationId: string, instanceId: string, entitlement: string, at: Date) =>
       Effect.map(
         record<TextRow>()(sql`
@@ -61,7 +102,6 @@ const make = Effect.gen(function* () {
         Option.map(rowOf),
       ),
 
-    /** Overrides of an instance, newest first: those in force at an instant or later, or all. */
     list: (
       organizationId: string,
       instanceId: string,
@@ -78,7 +118,6 @@ const make = Effect.gen(function* () {
         (rows) => rows.map(rowOf),
       ),
 
-    /** Ends the current override of an entitlement, if there is one, also one that has ended by time. */
     end: (
       organizationId: string,
       { entitlementId, instanceId }: Pick<OverrideRow, "instanceId" | "entitlementId">,
@@ -96,7 +135,6 @@ const make = Effect.gen(function* () {
           WHERE organization_id = ${organizationId} AND id = ${instanceId} AND overrides ? ${entitlementId}::text`),
       ),
 
-    /** Stores the override. The one before must have been ended. In an UPDATE, Citus refuses functions that are not immutable. */
     insert: (organizationId: string, row: OverrideRow) =>
       Effect.asVoid(
         Effect.orDie(sql`
@@ -115,10 +153,3 @@ const make = Effect.gen(function* () {
       ),
   }
 })
-
-/** Stores and reads overrides. */
-export class OverridesRepo extends Context.Service<OverridesRepo, Effect.Success<typeof make>>()(
-  "keyshelf/instances/overrides/Repo",
-) {
-  static readonly layer = Layer.effect(OverridesRepo, make)
-}

@@ -17,9 +17,63 @@ import { PutOverride } from "./Model.ts"
 import type { Override } from "./Model.ts"
 import { OverridesRepo } from "./Repo.ts"
 import { isSame, overrideErrors, replacingTerms, sentTerms } from "./Rules.ts"
+import type { ValidationFailed, InvalidCursor } from "../../../kernel/contract/Problem.ts"
+import type { Page } from "../../../kernel/contract/Page.ts"
 
 const notFound = (instance: string, entitlement: string) =>
   new OverrideNotFound({ detail: `The instance "${instance}" has no override of the entitlement "${entitlement}".` })
+
+/** Manages overrides of instances in the caller's organization. */
+export class Overrides extends Context.Service<
+  Overrides,
+  {
+    /** Stores an override, and says whether it is the first, another one, or the same again. */
+    readonly apply: (
+      instanceSlug: string,
+      entitlementSlug: string,
+      sent: PutOverride,
+    ) => Effect.Effect<
+      | {
+          readonly status: "unchanged"
+          readonly override: Override
+        }
+      | {
+          readonly status: "created" | "updated"
+          readonly override: Override
+        },
+      ValidationFailed | InstanceNotFound | EntitlementNotFound,
+      Caller
+    >
+    /** ??? */
+    readonly put: (
+      instanceSlug: string,
+      entitlementSlug: string,
+      sent: PutOverride,
+    ) => Effect.Effect<Override, ValidationFailed | InstanceNotFound | EntitlementNotFound, Caller>
+    /** ??? */
+    readonly get: (
+      instanceSlug: string,
+      entitlementSlug: string,
+    ) => Effect.Effect<Override, InstanceNotFound | OverrideNotFound, Caller>
+    /** ??? */
+    readonly delete: (
+      instanceSlug: string,
+      entitlementSlug: string,
+    ) => Effect.Effect<void, InstanceNotFound | EntitlementNotFound | OverrideNotFound, Caller>
+    /** ??? */
+    readonly list: (
+      instanceSlug: string,
+      input: PageRequest & {
+        readonly history?: "true" | "false"
+      },
+    ) => Effect.Effect<Page<Override>, InstanceNotFound | InvalidCursor, Caller>
+  }
+>()("keyshelf/instances/overrides/Overrides") {
+  static readonly layer = Layer.effect(
+    Overrides,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* OverridesRepo
@@ -42,7 +96,6 @@ const make = Effect.gen(function* () {
     return { instance, entitlement: entitlement.value }
   })
 
-  /** Stores an override, and says whether it is the first, another one, or the same again. */
   const apply = Effect.fn("Overrides.apply")(function* (
     instanceSlug: string,
     entitlementSlug: string,
@@ -121,10 +174,3 @@ const make = Effect.gen(function* () {
 
   return { apply, put, get, delete: remove, list }
 })
-
-/** Manages overrides of instances in the caller's organization. */
-export class Overrides extends Context.Service<Overrides, Effect.Success<typeof make>>()(
-  "keyshelf/instances/overrides/Overrides",
-) {
-  static readonly layer = Layer.effect(Overrides, make)
-}

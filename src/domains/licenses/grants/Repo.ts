@@ -36,6 +36,42 @@ interface Change {
   readonly at: Date
 }
 
+/** Stores and reads grants. */
+export class LicenseGrantsRepo extends Context.Service<
+  LicenseGrantsRepo,
+  {
+    /** Stores the grant and returns whether the license did not grant the entitlement yet. */
+    readonly insert: (organizationId: string, row: StoredGrant, input: Change) => Effect.Effect<boolean>
+    /** ??? */
+    readonly list: (
+      organizationId: string,
+      licenseId: string,
+      after: Position | null,
+      count: number,
+    ) => Effect.Effect<GrantRow[]>
+    /** ??? */
+    readonly lock: (
+      organizationId: string,
+      licenseId: string,
+      entitlementSlug: string,
+    ) => Effect.Effect<Option.Option<GrantRow>>
+    /** ??? */
+    readonly update: (organizationId: string, row: StoredGrant, input: Change) => Effect.Effect<void>
+    /** ??? */
+    readonly delete: (
+      organizationId: string,
+      licenseId: string,
+      entitlementId: string,
+      input: Change,
+    ) => Effect.Effect<void>
+  }
+>()("keyshelf/licenses/LicenseGrantsRepo") {
+  static readonly layer = Layer.effect(
+    LicenseGrantsRepo,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const grants = sql.literal(`SELECT entitlement.id AS "entitlementId", entitlement.slug AS "entitlementSlug",
@@ -50,7 +86,6 @@ const make = Effect.gen(function* () {
     overage_percent)`)
 
   return {
-    /** Stores the grant and returns whether the license did not grant the entitlement yet. */
     insert: Effect.fnUntraced(function* (organizationId: string, row: StoredGrant, { at }: Change) {
       const isNew = yield* returnedRow(sql`
         INSERT INTO license_entitlements (organization_id, license_id, entitlement_id, value, overage_percent)
@@ -119,10 +154,3 @@ const make = Effect.gen(function* () {
       ),
   }
 })
-
-/** Stores and reads grants. */
-export class LicenseGrantsRepo extends Context.Service<LicenseGrantsRepo, Effect.Success<typeof make>>()(
-  "keyshelf/licenses/LicenseGrantsRepo",
-) {
-  static readonly layer = Layer.effect(LicenseGrantsRepo, make)
-}

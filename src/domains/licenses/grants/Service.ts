@@ -23,6 +23,7 @@ import { UpdateGrant } from "../Model.ts"
 import type { CreateGrant, Grant } from "../Model.ts"
 import { LicensesRepo } from "../Repo.ts"
 import { overageError, valueError } from "../Rules.ts"
+import type { ValidationFailed, InvalidCursor } from "../../../kernel/contract/Problem.ts"
 
 const notGranted = (entitlementSlug: string, licenseSlug: string) =>
   new EntitlementNotFound({
@@ -42,6 +43,52 @@ const validate = Effect.fnUntraced(function* (type: EntitlementType, grant: Pick
   const overage = overageError(type, grant.overagePercent)
   if (overage !== undefined) return yield* invalid("body.overagePercent", overage, grant.overagePercent)
 })
+
+/** Manages the grants of license versions in the caller's organization. */
+export class LicenseGrants extends Context.Service<
+  LicenseGrants,
+  {
+    /** ??? */
+    readonly create: (
+      licenseSlug: string,
+      input: CreateGrant,
+    ) => Effect.Effect<Grant, ValidationFailed | LicenseNotFound | AssignLicenseEntitlementAlreadyAssigned, Caller>
+    /** ??? */
+    readonly list: (
+      licenseSlug: string,
+      request: PageRequest,
+    ) => Effect.Effect<
+      {
+        readonly items: Grant[]
+        readonly hasMore: boolean
+        readonly nextCursor: string
+      },
+      InvalidCursor | LicenseNotFound,
+      Caller
+    >
+    /** ??? */
+    readonly update: (
+      licenseSlug: string,
+      entitlementSlug: string,
+      input: UpdateGrant,
+    ) => Effect.Effect<void, ValidationFailed | EntitlementNotFound | LicenseNotFound, Caller>
+    /** ??? */
+    readonly delete: (
+      licenseSlug: string,
+      entitlementSlug: string,
+    ) => Effect.Effect<void, EntitlementNotFound | LicenseNotFound, Caller>
+    /** ??? */
+    readonly validate: (
+      type: EntitlementType,
+      grant: Pick<Grant, "value" | "overagePercent">,
+    ) => Effect.Effect<undefined, ValidationFailed>
+  }
+>()("keyshelf/licenses/LicenseGrants") {
+  static readonly layer = Layer.effect(
+    LicenseGrants,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* LicenseGrantsRepo
@@ -144,10 +191,3 @@ const make = Effect.gen(function* () {
 
   return { create, list, update, delete: remove, validate }
 })
-
-/** Manages the grants of license versions in the caller's organization. */
-export class LicenseGrants extends Context.Service<LicenseGrants, Effect.Success<typeof make>>()(
-  "keyshelf/licenses/LicenseGrants",
-) {
-  static readonly layer = Layer.effect(LicenseGrants, make)
-}
