@@ -5,50 +5,17 @@ import { Organizations } from "../organizations/Service.ts"
 import { AccessRepo } from "./Repo.ts"
 import { kindOf } from "./Rules.ts"
 import { invalidCredential } from "./tokens/Credentials.ts"
-import type { Confinement, ActorReference } from "../../kernel/contract/Caller.ts"
 import type { InvalidCredential } from "../../kernel/contract/Problem.ts"
-import type { AccessToken } from "./Model.ts"
+import type { CallerRecord, OperatorRecord } from "./Api.ts"
 
 /** Describes the credential of a request and the identity that it authenticates. */
 export class Me extends Context.Service<
   Me,
   {
-    /** ??? */
-    readonly ofCaller: () => Effect.Effect<
-      {
-        readonly credential: {
-          readonly id: string
-          readonly name: string
-          readonly expiresAt: Date | null
-        }
-        readonly scopes: ReadonlyArray<string>
-        readonly instance?: Confinement
-        readonly identity: ActorReference
-        readonly kind: "INSTANCE" | "SERVICE_ACCOUNT" | "PERSON" | "PLATFORM"
-        readonly role: "ADMIN" | "MEMBER" | "VIEWER" | null
-        readonly organizationId: string
-        readonly organization: {
-          readonly id: string
-          readonly name: string
-          readonly slug: string
-        }
-      },
-      InvalidCredential,
-      Caller
-    >
-    /** ??? */
-    readonly ofOperator: () => Effect.Effect<
-      {
-        readonly identity: ActorReference
-        readonly kind: "PLATFORM"
-        readonly role: null
-        readonly organizationId: null
-        readonly credential: Pick<AccessToken, "id" | "name" | "slug" | "scopes" | "expiresAt">
-        readonly scopes: ReadonlyArray<string>
-      },
-      InvalidCredential,
-      Operator
-    >
+    /** Describes the caller. Fails if its credential or its organization ended since the request was authenticated. */
+    readonly ofCaller: () => Effect.Effect<CallerRecord, InvalidCredential, Caller>
+    /** Describes the operator. Fails if its credential ended since the request was authenticated. */
+    readonly ofOperator: () => Effect.Effect<OperatorRecord, InvalidCredential, Operator>
   }
 >()("keyshelf/access/Me") {
   static readonly layer = Layer.effect(

@@ -3,8 +3,9 @@ import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { Events } from "../events/Service.ts"
 import { Operator, platformIdentity } from "../../kernel/contract/Caller.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
-import type { PageRequest } from "../../kernel/contract/Page.ts"
+import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import { noSuch } from "../../kernel/contract/Problem.ts"
+import type { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { missingScopes } from "../../kernel/contract/Scope.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
@@ -14,13 +15,10 @@ import {
   PlatformCredentialNotFound,
 } from "./Errors.ts"
 import { TokenIssuer } from "./tokens/TokenIssuer.ts"
-import type { CreatePlatformCredential } from "./Model.ts"
+import type { IssuedCredential } from "./tokens/TokenIssuer.ts"
+import type { AccessToken, CreatePlatformCredential, IssuedToken } from "./Model.ts"
 import { AccessRepo } from "./Repo.ts"
 import { TokenHasher } from "./tokens/TokenHasher.ts"
-import type { ValidationFailed, InvalidCursor } from "../../kernel/contract/Problem.ts"
-import type { IssueToken, IssuedToken, AccessToken } from "./Model.ts"
-import type { IssuedCredential } from "./tokens/TokenIssuer.ts"
-import type { Page } from "../../kernel/contract/Page.ts"
 
 /** The scopes of the first credential of an installation: all of them. */
 export const allScopes = ["read:*", "write:*", "delete:*"] as const
@@ -31,9 +29,12 @@ const owner = { organizationId: null, ownerId: platformIdentity.id }
 export class PlatformCredentials extends Context.Service<
   PlatformCredentials,
   {
-    /** ??? */
+    /**
+     * Issues a platform credential with scopes that the operator's credential holds. This response alone contains its
+     * token.
+     */
     readonly create: (
-      input: IssueToken,
+      input: CreatePlatformCredential,
     ) => Effect.Effect<
       IssuedToken,
       ValidationFailed | CreatePlatformCredentialScopeNotHeld | CreatePlatformCredentialSlugTaken,
@@ -44,17 +45,17 @@ export class PlatformCredentials extends Context.Service<
      * caller.
      */
     readonly createLocally: (
-      input: IssueToken,
+      input: CreatePlatformCredential,
     ) => Effect.Effect<IssuedCredential, ValidationFailed | CreatePlatformCredentialSlugTaken>
     /** Creates the credential of `SERVICE_BOOTSTRAP_PLATFORM_CREDENTIAL` unless it exists. */
     readonly ensure: (
-      token: Redacted.Redacted<string>,
+      token: Redacted.Redacted,
     ) => Effect.Effect<void, ValidationFailed | CreatePlatformCredentialSlugTaken>
-    /** ??? */
+    /** A page of platform credentials, newest first. They come without their secrets. */
     readonly list: (request: PageRequest) => Effect.Effect<Page<AccessToken>, InvalidCursor>
-    /** ??? */
+    /** Revokes a platform credential and all tokens that it minted. Has no effect on one that was revoked before. */
     readonly revoke: (slug: string) => Effect.Effect<void, PlatformCredentialNotFound, Operator>
-    /** ??? */
+    /** Whether the installation has a platform credential, in force or ended. */
     readonly exists: Effect.Effect<boolean>
   }
 >()("keyshelf/access/PlatformCredentials") {
