@@ -1,14 +1,13 @@
 /** SQL of components. */
-import type { Statement } from "effect/sql/Statement"
+import type { Fragment } from "effect/sql/Statement"
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
+import type { Option } from "effect"
 import { affectedRows } from "../../kernel/database/AffectedRows.ts"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { Component } from "./Model.ts"
-import type { Row } from "../maintenance/moving/MoveRules.ts"
-import type { Option } from "effect"
 import type { Affected } from "../../kernel/contract/dryruns/Impact.ts"
 
 /** Stores and reads components. */
@@ -16,12 +15,12 @@ export class ComponentsRepo extends Context.Service<
   ComponentsRepo,
   {
     /** The statement that stores the row if its slug is free. */
-    readonly insertStatement: (organizationId: string, row: Component) => Statement<Row>
-    /** ??? */
+    readonly insertStatement: (organizationId: string, row: Component) => Fragment
+    /** The component with a slug. */
     readonly findBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<Component>>
-    /** ??? */
+    /** Whether there is a component with this id. */
     readonly exists: (organizationId: string, id: string) => Effect.Effect<boolean>
-    /** ??? */
+    /** Components after a position, newest first. */
     readonly list: (
       organizationId: string,
       after: Position | null,
@@ -29,16 +28,9 @@ export class ComponentsRepo extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<Component>>
     /** Locks the row: no release can link the component before the transaction ends. */
     readonly lockBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<Component>>
-    /** ??? */
-    readonly releasesWith: (
-      organizationId: string,
-      id: string,
-    ) => Effect.Effect<
-      Affected<{
-        readonly slug: string
-      }>
-    >
-    /** ??? */
+    /** The releases that contain a component, of which a limited number is named. */
+    readonly releasesWith: (organizationId: string, id: string) => Effect.Effect<Affected<{ readonly slug: string }>>
+    /** Deletes a locked component. No release may contain it. */
     readonly delete: (organizationId: string, id: string) => Effect.Effect<void>
   }
 >()("keyshelf/components/Repo") {

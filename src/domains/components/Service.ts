@@ -4,16 +4,15 @@ import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
-import type { PageRequest } from "../../kernel/contract/Page.ts"
+import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import { invalid, noSuch } from "../../kernel/contract/Problem.ts"
+import type { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { ComponentNotFound, CreateComponentSlugTaken, DeleteComponentLinkedToRelease } from "./Errors.ts"
 import type { Component, CreateComponent } from "./Model.ts"
 import { ComponentsRepo } from "./Repo.ts"
-import type { ValidationFailed, InvalidCursor } from "../../kernel/contract/Problem.ts"
-import type { Page } from "../../kernel/contract/Page.ts"
 
 const notFound = (slug: string) => new ComponentNotFound({ detail: noSuch("component", slug) })
 
@@ -21,15 +20,15 @@ const notFound = (slug: string) => new ComponentNotFound({ detail: noSuch("compo
 export class Components extends Context.Service<
   Components,
   {
-    /** ??? */
+    /** Creates a component. The slug is made from the name and the version if the body has none. */
     readonly create: (
       input: CreateComponent,
     ) => Effect.Effect<Component, ValidationFailed | CreateComponentSlugTaken, Caller>
-    /** ??? */
+    /** The component with a slug. */
     readonly get: (slug: string) => Effect.Effect<Component, ComponentNotFound, Caller>
-    /** ??? */
+    /** A page of components, newest first. */
     readonly list: (request: PageRequest) => Effect.Effect<Page<Component>, InvalidCursor, Caller>
-    /** ??? */
+    /** Deletes a component that no release contains. */
     readonly delete: (slug: string) => Effect.Effect<void, ComponentNotFound | DeleteComponentLinkedToRelease, Caller>
   }
 >()("keyshelf/components/Components") {
