@@ -12,30 +12,18 @@ import { ConnectorRegistry } from "./ConnectorRegistry.ts"
 import { ConnectorsRepo } from "./Repo.ts"
 import { includedByDefault } from "./Rules.ts"
 import type { OrganizationNotFound } from "../organizations/Errors.ts"
-import type { ActorReference } from "../../kernel/contract/Caller.ts"
 
 /** Manages which connectors licenses include. Only the operator has access. */
 export class ConnectorInclusions extends Context.Service<
   ConnectorInclusions,
   {
-    /** ??? */
+    /** The connectors that the license of an organization includes. */
     readonly get: (organizationId: string) => Effect.Effect<ConnectorInclusion, OrganizationNotFound>
-    /** ??? */
+    /** Replaces the list of included connectors. Every name must be registered or be in the list already. */
     readonly put: (
       organizationId: string,
-      input: {
-        readonly connectors: ReadonlyArray<string>
-      },
-    ) => Effect.Effect<
-      {
-        readonly connectors: string[]
-        readonly updatedAt: Date
-        readonly updatedBy: ActorReference
-        readonly organizationId: string
-      },
-      ValidationFailed | OrganizationNotFound,
-      Operator
-    >
+      input: SetConnectorInclusion,
+    ) => Effect.Effect<ConnectorInclusion, ValidationFailed | OrganizationNotFound, Operator>
   }
 >()("keyshelf/connectors/ConnectorInclusions") {
   static readonly layer = Layer.effect(

@@ -3,8 +3,9 @@ import { Context, Effect, Layer, Option } from "effect"
 import { Operator } from "../../kernel/contract/Caller.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { Cursors } from "../../kernel/contract/Page.ts"
-import type { PageRequest } from "../../kernel/contract/Page.ts"
+import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import { noSuch, ValidationFailed } from "../../kernel/contract/Problem.ts"
+import type { InvalidCursor } from "../../kernel/contract/Problem.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { adapters } from "./adapters/BuiltInConnectors.ts"
 import { ConnectorNotFound, DeleteConnectorBuiltIn, RegisterConnectorBuiltIn } from "./Errors.ts"
@@ -13,7 +14,6 @@ import { ConnectorsRepo } from "./Repo.ts"
 import type { ConnectorRow } from "./Repo.ts"
 import { documentError, listedAfter } from "./Rules.ts"
 import { lint } from "./schema/SchemaLint.ts"
-import type { InvalidCursor } from "../../kernel/contract/Problem.ts"
 
 /** A connector with the id that lists are sorted by. */
 export type Registered = RegisteredConnector & { readonly id: string }
@@ -40,32 +40,24 @@ const withoutId = ({ id: _, ...connector }: Registered): RegisteredConnector => 
 export class ConnectorRegistry extends Context.Service<
   ConnectorRegistry,
   {
-    /** ??? */
+    /** The connector with a name, none if the installation does not have it. */
     readonly find: (name: string) => Effect.Effect<Option.Option<Registered>>
-    /** ??? */
+    /** The connector with a name. Fails if the installation does not have it. */
     readonly get: (name: string) => Effect.Effect<Registered, ConnectorNotFound>
     /** All connectors, newest first, built-in ones last. A registered name that is now built in appears once. */
-    readonly all: Effect.Effect<Registered[]>
-    /** ??? */
-    readonly list: (request: PageRequest) => Effect.Effect<
-      {
-        readonly items: RegisteredConnector[]
-        readonly hasMore: boolean
-        readonly nextCursor: string
-      },
-      InvalidCursor
-    >
-    /** ??? */
-    readonly register: (input: RegisterConnector) => Effect.Effect<
-      {
-        readonly isNew: boolean
-        readonly connector: RegisteredConnector
-      },
+    readonly all: Effect.Effect<ReadonlyArray<Registered>>
+    /** A page of all connectors, newest first, built-in ones last. */
+    readonly list: (request: PageRequest) => Effect.Effect<Page<RegisteredConnector>, InvalidCursor>
+    /** Registers a connector, or replaces the version and the schema of a registered one. */
+    readonly register: (
+      input: RegisterConnector,
+    ) => Effect.Effect<
+      { readonly isNew: boolean; readonly connector: RegisteredConnector },
       ValidationFailed | RegisterConnectorBuiltIn,
       Operator
     >
-    /** ??? */
-    readonly delete: (name: string) => Effect.Effect<undefined, ConnectorNotFound | DeleteConnectorBuiltIn>
+    /** Removes a registered connector. Its activations and settings remain. */
+    readonly delete: (name: string) => Effect.Effect<void, ConnectorNotFound | DeleteConnectorBuiltIn>
   }
 >()("keyshelf/connectors/ConnectorRegistry") {
   static readonly layer = Layer.effect(

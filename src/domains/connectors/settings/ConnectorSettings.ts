@@ -9,6 +9,7 @@ import type { SealContext } from "../../../kernel/ports/SecretBox.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { ConnectorSettingsNotFound } from "../Errors.ts"
+import type { ConnectorNotFound } from "../Errors.ts"
 import { changedExposures, removeFormerSecrets } from "./SettingsMerge.ts"
 import { mergeToValid } from "./ValidMerge.ts"
 import { PutSettings } from "../Model.ts"
@@ -21,7 +22,6 @@ import { documentError } from "../Rules.ts"
 import { isSecret, itemAt, propertyAt } from "../schema/SchemaWalk.ts"
 import type { Applicable } from "../schema/SchemaWalk.ts"
 import type { SettingsError } from "../schema/SettingsValidator.ts"
-import type { ConnectorNotFound } from "../Errors.ts"
 
 const LOCATION = "body.settings"
 
@@ -80,33 +80,32 @@ const settingsToStore = Effect.fnUntraced(function* (
   return merged.settings
 })
 
+/** Stored settings with their secrets in clear text. */
+interface RevealedSettings {
+  readonly row: SettingsRow
+  readonly settings: JsonObject
+  /** The schemas that mark the secrets. */
+  readonly at: Applicable
+}
+
 /** Manages the connector settings of the caller's organization. */
 export class ConnectorSettings extends Context.Service<
   ConnectorSettings,
   {
-    /** ??? */
+    /** The settings of a connector, with `***` for each secret. */
     readonly get: (name: string) => Effect.Effect<SettingsRecord, ConnectorNotFound | ConnectorSettingsNotFound, Caller>
-    /** ??? */
+    /** Replaces the settings. `***` retains a stored secret, unless an address changes to which secrets are sent. */
     readonly put: (
       name: string,
       input: PutSettings,
     ) => Effect.Effect<SettingsRecord, ValidationFailed | ConnectorNotFound, Caller>
-    /** Also works for a connector that is not registered, so that its secrets can always be removed. */
-    readonly delete: (name: string) => Effect.Effect<undefined, ConnectorSettingsNotFound, Caller>
-    /** Returns the settings with their secrets, and the schemas that mark them. Never returned to a caller. */
+    /** Deletes the settings, also of a connector that is not registered, so that its secrets can always be removed. */
+    readonly delete: (name: string) => Effect.Effect<void, ConnectorSettingsNotFound, Caller>
+    /** Reads the settings with their secrets. A response never contains them. */
     readonly reveal: (
       organizationId: string,
       name: string,
-    ) => Effect.Effect<
-      {
-        readonly row: SettingsRow
-        readonly settings: {
-          readonly [x: string]: unknown
-        }
-        readonly at: Applicable
-      },
-      ConnectorNotFound | ConnectorSettingsNotFound
-    >
+    ) => Effect.Effect<RevealedSettings, ConnectorNotFound | ConnectorSettingsNotFound>
   }
 >()("keyshelf/connectors/ConnectorSettings") {
   static readonly layer = Layer.effect(
