@@ -1,33 +1,32 @@
 /** SQL of entitlement groups. */
-import type { Statement } from "effect/sql/Statement"
+import type { Fragment } from "effect/sql/Statement"
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
+import type { Option } from "effect"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { EntitlementGroup } from "./Model.ts"
-import type { Row } from "../maintenance/moving/MoveRules.ts"
-import type { Option } from "effect"
 
 /** Stores and reads entitlement groups. */
 export class EntitlementGroupsRepo extends Context.Service<
   EntitlementGroupsRepo,
   {
     /** The statement that stores the row if its slug is free. */
-    readonly insertStatement: (organizationId: string, row: EntitlementGroup) => Statement<Row>
-    /** ??? */
+    readonly insertStatement: (organizationId: string, row: EntitlementGroup) => Fragment
+    /** The group with a slug, with the slugs of its entitlements. */
     readonly findBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<EntitlementGroup>>
-    /** ??? */
+    /** Groups after a position, newest first. */
     readonly list: (
       organizationId: string,
       after: Position | null,
       count: number,
     ) => Effect.Effect<ReadonlyArray<EntitlementGroup>>
-    /** ??? */
+    /** Locks the group until the transaction ends: its entitlements cannot change. */
     readonly lockBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<EntitlementGroup>>
-    /** ??? */
+    /** Updates a locked row, but not its entitlements. */
     readonly update: (organizationId: string, row: EntitlementGroup) => Effect.Effect<void>
-    /** ??? */
+    /** Deletes a group. Its entitlements remain. */
     readonly delete: (organizationId: string, id: string) => Effect.Effect<void>
     /** Adds the entitlement and returns whether it was not in the group. */
     readonly attach: (organizationId: string, id: string, entitlementId: string) => Effect.Effect<boolean>
