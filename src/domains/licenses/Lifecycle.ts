@@ -43,7 +43,7 @@ const mayArchive = Effect.fnUntraced(function* (license: License) {
 export class LicenseLifecycle extends Context.Service<
   LicenseLifecycle,
   {
-    /** ??? */
+    /** Puts a draft on sale. */
     readonly publish: (slug: string) => Effect.Effect<License, LicenseNotFound | PublishLicenseNotADraft, Caller>
     /** Instances of the version keep it. Its family no longer resolves to it, and no instance can be assigned to it. */
     readonly archive: (
@@ -53,7 +53,7 @@ export class LicenseLifecycle extends Context.Service<
       LicenseNotFound | ArchiveLicenseNotPublished | ArchiveLicenseDefaultMustBePublished,
       Caller
     >
-    /** ??? */
+    /** Puts an archived version on sale again. */
     readonly unarchive: (slug: string) => Effect.Effect<License, LicenseNotFound | UnarchiveLicenseNotArchived, Caller>
   }
 >()("keyshelf/licenses/LicenseLifecycle") {
