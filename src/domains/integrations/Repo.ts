@@ -30,24 +30,18 @@ export class IntegrationsRepo extends Context.Service<
      * Locks an external id until the transaction ends: no other transaction can assign it. To prevent deadlocks, take
      * this lock before the lock of the resource.
      */
-    readonly lockExternalId: (organizationId: string, input: ExternalKey) => Effect.Effect<void>
+    readonly lockExternalId: (organizationId: string, key: ExternalKey) => Effect.Effect<void>
     /** Finds the id of the resource with this external id. */
-    readonly findResource: (organizationId: string, input: ExternalKey) => Effect.Effect<Option.Option<string>>
-    /** ??? */
+    readonly findResource: (organizationId: string, key: ExternalKey) => Effect.Effect<Option.Option<string>>
+    /** The record of a resource for a connector. */
     readonly find: (organizationId: string, key: RecordKey) => Effect.Effect<Option.Option<IntegrationRecord>>
-    /** ??? */
+    /** The records of a resource after a position, newest first. */
     readonly list: (
       organizationId: string,
-      input: Omit<RecordKey, "connector">,
+      resource: Omit<RecordKey, "connector">,
       after: Position | null,
       count: number,
-    ) => Effect.Effect<
-      ReadonlyArray<
-        NamedIntegrationRecord & {
-          readonly id: string
-        }
-      >
-    >
+    ) => Effect.Effect<ReadonlyArray<NamedIntegrationRecord & { readonly id: string }>>
     /** Inserts or updates a record. The caller must hold the locks of the external id and of the resource. */
     readonly save: (
       organizationId: string,

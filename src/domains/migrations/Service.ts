@@ -116,7 +116,7 @@ const make = Effect.gen(function* () {
 
   const customerIdOf = Effect.fnUntraced(function* (organizationId: string, slug: string | undefined) {
     if (slug === undefined) return null
-    const customer = yield* customers.keep(organizationId, { customerSlug: slug })
+    const customer = yield* customers.lockShared(organizationId, { customerSlug: slug })
     return Option.isSome(customer)
       ? customer.value.id
       : yield* invalid("body.customer", "must be the slug of an existing customer", slug)

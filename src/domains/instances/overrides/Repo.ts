@@ -36,7 +36,7 @@ export class OverridesRepo extends Context.Service<
   {
     /** Locks the overrides of an instance until the transaction ends. Usage is counted meanwhile. */
     readonly lockInstance: (organizationId: string, slug: string) => Effect.Effect<Option.Option<OverriddenInstance>>
-    /** ??? */
+    /** Reads an instance without a lock. */
     readonly findInstance: (organizationId: string, slug: string) => Effect.Effect<Option.Option<OverriddenInstance>>
     /** The override of an entitlement that is in force at an instant or starts later. */
     readonly find: (
@@ -49,17 +49,14 @@ export class OverridesRepo extends Context.Service<
     readonly list: (
       organizationId: string,
       instanceId: string,
-      filter: {
-        readonly at: Date
-        readonly history: boolean
-      },
+      filter: { readonly at: Date; readonly history: boolean },
       after: Position | null,
       count: number,
-    ) => Effect.Effect<Override[]>
+    ) => Effect.Effect<ReadonlyArray<Override>>
     /** Ends the current override of an entitlement, if there is one, also one that has ended by time. */
     readonly end: (
       organizationId: string,
-      input: Pick<OverrideRow, "instanceId" | "entitlementId">,
+      key: Pick<OverrideRow, "instanceId" | "entitlementId">,
       by: ActorReference,
       at: Date,
     ) => Effect.Effect<void>
