@@ -1,11 +1,11 @@
 /** SQL statements for feature flags. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
+import type { Option } from "effect"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { FeatureFlag, ManifestFlag } from "./Model.ts"
-import type { Option } from "effect"
 
 type EvaluatedRow = Pick<FeatureFlag, "key" | "enabled" | "metadata" | "variants" | "defaultVariant" | "targetings">
 
@@ -20,19 +20,19 @@ export class FlagsRepo extends Context.Service<
   {
     /** Inserts a row unless the key is taken; returns whether it was inserted. */
     readonly insert: (organizationId: string, row: FeatureFlag) => Effect.Effect<boolean>
-    /** ??? */
+    /** The flag with a key. */
     readonly findByKey: (organizationId: string, key: string) => Effect.Effect<Option.Option<FeatureFlag>>
-    /** ??? */
+    /** Flags after a position, newest first. */
     readonly list: (
       organizationId: string,
       after: Position | null,
       count: number,
     ) => Effect.Effect<ReadonlyArray<FeatureFlag>>
-    /** ??? */
+    /** Reads the row and locks it until the transaction ends. */
     readonly lockByKey: (organizationId: string, key: string) => Effect.Effect<Option.Option<FeatureFlag>>
-    /** ??? */
+    /** Updates a locked row. */
     readonly update: (organizationId: string, row: FeatureFlag) => Effect.Effect<void>
-    /** ??? */
+    /** Deletes a locked row. */
     readonly delete: (organizationId: string, id: string) => Effect.Effect<void>
     /** Reads the flags that have a fallback value, sorted by key. */
     readonly listForManifest: (organizationId: string) => Effect.Effect<ReadonlyArray<ManifestRow>>

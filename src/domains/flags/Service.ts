@@ -5,8 +5,9 @@ import { Caller } from "../../kernel/contract/Caller.ts"
 import { requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
-import type { PageRequest } from "../../kernel/contract/Page.ts"
+import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import { noSuch, ValidationFailed } from "../../kernel/contract/Problem.ts"
+import type { InvalidCursor } from "../../kernel/contract/Problem.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { CreateFeatureFlagKeyTaken, FeatureFlagNotFound } from "./Errors.ts"
@@ -14,8 +15,6 @@ import { UpdateFeatureFlag } from "./Model.ts"
 import type { CreateFeatureFlag, FeatureFlag, Manifest } from "./Model.ts"
 import { FlagsRepo } from "./Repo.ts"
 import { applyUpdate, validateFlag, toManifestFlag } from "./Rules.ts"
-import type { Page } from "../../kernel/contract/Page.ts"
-import type { InvalidCursor } from "../../kernel/contract/Problem.ts"
 
 const notFound = (key: string) => new FeatureFlagNotFound({ detail: noSuch("feature flag", key) })
 
@@ -36,22 +35,22 @@ const validate = Effect.fnUntraced(function* (flag: FeatureFlag) {
 export class FeatureFlags extends Context.Service<
   FeatureFlags,
   {
-    /** ??? */
+    /** Creates a flag, unless one has its key. */
     readonly create: (
       input: CreateFeatureFlag,
     ) => Effect.Effect<FeatureFlag, ValidationFailed | CreateFeatureFlagKeyTaken, Caller>
-    /** ??? */
+    /** The flag with a key. */
     readonly get: (key: string) => Effect.Effect<FeatureFlag, FeatureFlagNotFound, Caller>
-    /** ??? */
+    /** A page of flags, newest first. */
     readonly list: (request: PageRequest) => Effect.Effect<Page<FeatureFlag>, InvalidCursor, Caller>
-    /** ??? */
+    /** Changes a flag. Its key and its type never change. */
     readonly update: (
       key: string,
       input: UpdateFeatureFlag,
     ) => Effect.Effect<void, ValidationFailed | FeatureFlagNotFound, Caller>
-    /** ??? */
+    /** Deletes a flag. Evaluations no longer find it. */
     readonly delete: (key: string) => Effect.Effect<void, FeatureFlagNotFound, Caller>
-    /** ??? */
+    /** The flags that products can evaluate without a connection, sorted by key. */
     readonly manifest: () => Effect.Effect<Manifest, never, Caller>
   }
 >()("keyshelf/flags/FeatureFlags") {
@@ -61,13 +60,13 @@ export class FeatureFlags extends Context.Service<
   )
 }
 
-const make = Effect.gen(function* () {
+/** Creates a flag, unless one has its key. */
+const creation = Effect.gen(function* () {
   const repo = yield* FlagsRepo
   const events = yield* Events
-  const cursors = yield* Cursors
   const transactions = yield* Transactions
 
-  const create = Effect.fn("FeatureFlags.create")(function* (input: CreateFeatureFlag) {
+  return Effect.fn("FeatureFlags.create")(function* (input: CreateFeatureFlag) {
     const caller = yield* Caller
     const at = yield* now
     const flag = yield* validate({
@@ -92,6 +91,13 @@ const make = Effect.gen(function* () {
       }),
     )
   })
+})
+
+const make = Effect.gen(function* () {
+  const repo = yield* FlagsRepo
+  const events = yield* Events
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
 
   const get = Effect.fnUntraced(function* (key: string) {
     const { organizationId } = yield* Caller
@@ -146,5 +152,5 @@ const make = Effect.gen(function* () {
     return { flags: flags.map(toManifestFlag) } satisfies Manifest
   })
 
-  return { create, get, list, update, delete: remove, manifest }
+  return { create: yield* creation, get, list, update, delete: remove, manifest }
 })

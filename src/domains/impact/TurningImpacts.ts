@@ -21,9 +21,9 @@ interface CheckedPage {
 export class TurningImpacts extends Context.Service<
   TurningImpacts,
   {
-    /** ??? */
+    /** The checks of instances that a change of a grant turns, of one entitlement. */
     readonly grant: Impact
-    /** ??? */
+    /** The checks of an instance that a change of the instance turns. */
     readonly instance: Impact
   }
 >()("keyshelf/impact/TurningImpacts") {

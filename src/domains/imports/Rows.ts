@@ -102,11 +102,9 @@ export class ImportRows extends Context.Service<
   )
 }
 
-const make = Effect.gen(function* () {
+/** Applies the row of a customer, which its external id or its slug identifies. */
+const customerRows = Effect.gen(function* () {
   const customers = yield* Customers
-  const instances = yield* Instances
-  const licenses = yield* Licenses
-  const overrides = yield* Overrides
   const links = yield* IntegrationLinks
 
   const findCustomer = Effect.fnUntraced(function* ({ externalCustomerId, slug }: CreateCustomer) {
@@ -147,6 +145,15 @@ const make = Effect.gen(function* () {
     })
   })
 
+  return customer
+})
+
+/** Applies the row of an instance, which its slug identifies. */
+const instanceRows = Effect.gen(function* () {
+  const instances = yield* Instances
+  const licenses = yield* Licenses
+  const links = yield* IntegrationLinks
+
   /** A family means the version that it resolves to now. */
   const licenseNamed = Effect.fnUntraced(function* ({ licenseFamilySlug, ...row }: CreateInstance) {
     if (licenseFamilySlug === undefined) return row
@@ -173,6 +180,14 @@ const make = Effect.gen(function* () {
       }),
     })
   })
+
+  return instance
+})
+
+const make = Effect.gen(function* () {
+  const overrides = yield* Overrides
+  const customer = yield* customerRows
+  const instance = yield* instanceRows
 
   const override = Effect.fnUntraced(function* (sent: unknown, value: unknown) {
     const row = yield* decodeOverride(sent)

@@ -34,13 +34,7 @@ export class Imports extends Context.Service<
     readonly run: (
       input: ImportRequest,
       exact: ReadonlyArray<unknown>,
-    ) => Effect.Effect<
-      {
-        readonly results: ImportResult[]
-      },
-      MissingScope,
-      Caller
-    >
+    ) => Effect.Effect<{ readonly results: ReadonlyArray<ImportResult> }, MissingScope, Caller>
   }
 >()("keyshelf/imports/Imports") {
   static readonly layer = Layer.effect(

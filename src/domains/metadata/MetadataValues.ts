@@ -1,11 +1,11 @@
 /** Validates the metadata of zones and instances on writes. */
 import { Context, Effect, Layer } from "effect"
 import { failWithErrors } from "../../kernel/contract/Problem.ts"
+import type { ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { Transaction } from "../../kernel/database/Transactions.ts"
 import type { ResourceType } from "./Model.ts"
 import { MetadataFieldsRepo } from "./Repo.ts"
 import { isEqualJson, metadataErrors } from "./ValueRules.ts"
-import type { ValidationFailed } from "../../kernel/contract/Problem.ts"
 
 type Metadata = Readonly<Record<string, unknown>>
 

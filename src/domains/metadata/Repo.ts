@@ -1,11 +1,11 @@
 /** SQL statements for metadata fields. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
+import type { Option } from "effect"
 import { afterInDisplayOrder } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { MetadataField, ResourceType } from "./Model.ts"
-import type { Option } from "effect"
 
 /** A stored field. `archivedAt` is `null` for an active field. */
 export type MetadataFieldRow = Omit<MetadataField, "archivedAt"> & { readonly archivedAt: Date | null }
@@ -19,22 +19,22 @@ export class MetadataFieldsRepo extends Context.Service<
   {
     /** Locks a key until the transaction ends, so that creating and unarchiving fields with it run one at a time. */
     readonly lockKey: (organizationId: string, resourceType: ResourceType, key: string) => Effect.Effect<void>
-    /** ??? */
+    /** Whether an active field has the key. */
     readonly isKeyActive: (organizationId: string, resourceType: ResourceType, key: string) => Effect.Effect<boolean>
-    /** ??? */
+    /** Stores a new field. The caller holds the lock of its key. */
     readonly insert: (organizationId: string, row: MetadataFieldRow) => Effect.Effect<void>
-    /** ??? */
+    /** The field with an id, active or archived. */
     readonly findById: (organizationId: string, id: string) => Effect.Effect<Option.Option<MetadataFieldRow>>
     /** Reads and locks the row. Waits for running writes of the field's values, and blocks new ones. */
     readonly lockById: (organizationId: string, id: string) => Effect.Effect<Option.Option<MetadataFieldRow>>
-    /** ??? */
+    /** Fields after a position, in their display order, of one kind of record or of all. */
     readonly list: (
       organizationId: string,
       resourceType: ResourceType | undefined,
       after: Position | null,
       count: number,
     ) => Effect.Effect<ReadonlyArray<MetadataFieldRow>>
-    /** ??? */
+    /** Updates a locked row. */
     readonly update: (organizationId: string, row: MetadataFieldRow) => Effect.Effect<void>
     /** Reads the active and archived fields of these keys and locks them against changes until the transaction ends. */
     readonly lockRules: (

@@ -30,18 +30,11 @@ export class Evaluations extends Service.Service<
   Evaluations,
   {
     /** Evaluates one flag. Products may call this for each of their own requests. */
-    readonly evaluate: (key: string, sent: Context.Context) => Effect.Effect<Evaluation, InstanceNotFound, Caller>
+    readonly evaluate: (key: string, sent: Context) => Effect.Effect<Evaluation, InstanceNotFound, Caller>
     /** Evaluates all flags, and all entitlements if the targeting key names an instance. Sorted by key. */
-    readonly all: (sent: Context.Context) => Effect.Effect<
-      {
-        readonly flags: Evaluation[]
-        readonly metadata: {}
-      },
-      InstanceNotFound,
-      Caller
-    >
+    readonly all: (sent: Context) => Effect.Effect<BulkEvaluation, InstanceNotFound, Caller>
     /** Evaluates all flags but those of entitlements. Sorted by key. */
-    readonly flags: (context: Context.Context) => Effect.Effect<Evaluation[], never, Caller>
+    readonly flags: (context: Context) => Effect.Effect<ReadonlyArray<Evaluation>, never, Caller>
   }
 >()("keyshelf/flags/Evaluations") {
   static readonly layer = Layer.effect(
