@@ -1,12 +1,12 @@
 /** SQL statements for organizations. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
+import type { Option } from "effect"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import type { ActorReference } from "../../kernel/contract/Caller.ts"
 import { advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { Organization } from "./Model.ts"
-import type { Option } from "effect"
 
 /** An organization that was removed. */
 export interface RemovedOrganization {
@@ -20,25 +20,25 @@ export class OrganizationsRepo extends Context.Service<
   {
     /** Inserts the row. Returns false if the slug is taken. */
     readonly insert: (row: Organization) => Effect.Effect<boolean>
-    /** ??? */
+    /** The organization with an id. A removed one is not found. */
     readonly find: (id: string) => Effect.Effect<Option.Option<Organization>>
-    /** ??? */
+    /** Reads the row and locks it until the transaction ends. */
     readonly lock: (id: string) => Effect.Effect<Option.Option<Organization>>
     /** Locks all external ids until the transaction ends, so that two organizations cannot take the same one. */
     readonly lockExternalIds: Effect.Effect<void>
     /** The organization with this external id. A removed one has none. */
     readonly findByExternalId: (externalId: string) => Effect.Effect<Option.Option<Organization>>
-    /** ??? */
+    /** Whether another organization than this one has the external id. */
     readonly hasExternalId: (externalId: string, exceptId: string) => Effect.Effect<boolean>
-    /** ??? */
+    /** Updates the name and the external id of a locked row. */
     readonly update: (row: Organization) => Effect.Effect<void>
-    /** ??? */
+    /** Organizations after a position, newest first, without removed ones. */
     readonly list: (after: Position | null, count: number) => Effect.Effect<ReadonlyArray<Organization>>
     /** Marks the organization as removed. No slug contains a colon, so its own one is free afterwards. */
     readonly remove: (id: string, by: ActorReference, at: Date) => Effect.Effect<void>
     /** Removed organizations whose rows are being deleted. */
     readonly listRemoved: Effect.Effect<ReadonlyArray<RemovedOrganization>>
-    /** ??? */
+    /** Deletes the row of a removed organization. All its other rows must have been deleted. */
     readonly deleteRemoved: (id: string) => Effect.Effect<void>
   }
 >()("keyshelf/organizations/Repo") {

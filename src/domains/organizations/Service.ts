@@ -4,8 +4,9 @@ import { Operator } from "../../kernel/contract/Caller.ts"
 import { requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
-import type { PageRequest } from "../../kernel/contract/Page.ts"
+import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import { invalid, noSuch } from "../../kernel/contract/Problem.ts"
+import type { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
@@ -14,8 +15,6 @@ import { CreateOrganizationSlugTaken, OrganizationNotFound, UpdateOrganizationEx
 import { UpdateOrganization } from "./Model.ts"
 import type { CreateOrganization, Organization } from "./Model.ts"
 import { OrganizationsRepo } from "./Repo.ts"
-import type { Page } from "../../kernel/contract/Page.ts"
-import type { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 
 const notFound = (id: string) => new OrganizationNotFound({ detail: noSuch("organization", id) })
 const externalIdTaken = (externalId: string) => ({
@@ -26,20 +25,19 @@ const externalIdTaken = (externalId: string) => ({
 export class Organizations extends Context.Service<
   Organizations,
   {
-    /** ??? */
-    readonly create: (input: CreateOrganization) => Effect.Effect<
-      {
-        readonly organization: Organization
-        readonly isNew: boolean
-      },
+    /** Creates an organization, or returns the one that has the external id of the body. */
+    readonly create: (
+      input: CreateOrganization,
+    ) => Effect.Effect<
+      { readonly organization: Organization; readonly isNew: boolean },
       CreateOrganizationSlugTaken,
       Operator
     >
-    /** ??? */
+    /** The organization with an id. A removed one is not found. */
     readonly get: (id: string) => Effect.Effect<Organization, OrganizationNotFound>
-    /** ??? */
+    /** A page of organizations, newest first. */
     readonly list: (request: PageRequest) => Effect.Effect<Page<Organization>, InvalidCursor>
-    /** ??? */
+    /** Changes the name or the external id of an organization. */
     readonly update: (
       id: string,
       input: UpdateOrganization,
@@ -48,7 +46,7 @@ export class Organizations extends Context.Service<
       ValidationFailed | OrganizationNotFound | UpdateOrganizationExternalIdTaken,
       Operator
     >
-    /** ??? */
+    /** Removes an organization. `confirmation` must be its slug. Its rows are deleted in the background. */
     readonly remove: (
       id: string,
       confirmation: string,
@@ -61,18 +59,12 @@ export class Organizations extends Context.Service<
   )
 }
 
-const make = Effect.gen(function* () {
+/** Creates an organization, unless one has its external id. */
+const creation = Effect.gen(function* () {
   const repo = yield* OrganizationsRepo
-  const cursors = yield* Cursors
   const transactions = yield* Transactions
-  const signals = yield* Signals
 
-  const isExternalIdTaken = (externalId: string | null, exceptId: string) =>
-    externalId === null
-      ? Effect.succeed(false)
-      : Effect.andThen(repo.lockExternalIds, repo.hasExternalId(externalId, exceptId))
-
-  const create = Effect.fn("Organizations.create")(function* (input: CreateOrganization) {
+  return Effect.fn("Organizations.create")(function* (input: CreateOrganization) {
     const { actor } = yield* Operator
     const at = yield* now
     const organization = {
@@ -104,6 +96,18 @@ const make = Effect.gen(function* () {
       }),
     )
   })
+})
+
+const make = Effect.gen(function* () {
+  const repo = yield* OrganizationsRepo
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
+  const signals = yield* Signals
+
+  const isExternalIdTaken = (externalId: string | null, exceptId: string) =>
+    externalId === null
+      ? Effect.succeed(false)
+      : Effect.andThen(repo.lockExternalIds, repo.hasExternalId(externalId, exceptId))
 
   const get = Effect.fn("Organizations.get")(function* (id: string) {
     const organization = yield* repo.find(id)
@@ -156,5 +160,5 @@ const make = Effect.gen(function* () {
     )
   })
 
-  return { create, get, list, update, remove }
+  return { create: yield* creation, get, list, update, remove }
 })
