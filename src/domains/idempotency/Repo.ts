@@ -1,8 +1,8 @@
 /** SQL of stored responses under an idempotency key. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Schema } from "effect"
-import { decodedOne } from "../../kernel/database/Statements.ts"
 import type { Option } from "effect"
+import { decodedOne } from "../../kernel/database/Statements.ts"
 
 /** The first response to a request with a key. Of a response with a secret only the name of what was created is stored. */
 export const StoredResponse = Schema.Struct({
@@ -26,18 +26,18 @@ export class IdempotencyRepo extends Context.Service<
   IdempotencyRepo,
   {
     /** Locks the key until the transaction ends, also after a crash. Returns `false` if another transaction holds it. */
-    readonly tryLock: (input: ResponseKey) => Effect.Effect<boolean>
-    /** ??? */
-    readonly find: (input: ResponseKey, at: Date) => Effect.Effect<Option.Option<StoredResponse>>
+    readonly tryLock: (name: ResponseKey) => Effect.Effect<boolean>
+    /** The response that is stored under a key and has not expired at an instant. */
+    readonly find: (name: ResponseKey, at: Date) => Effect.Effect<Option.Option<StoredResponse>>
     /** Stores the response, in place of an expired one. */
     readonly store: (
-      input: ResponseKey,
+      name: ResponseKey,
       organizationId: string | null,
       response: StoredResponse,
       expiresAt: Date,
     ) => Effect.Effect<void>
     /** Frees a key whose row has this status. */
-    readonly release: (input: ResponseKey, status: number) => Effect.Effect<void>
+    readonly release: (name: ResponseKey, status: number) => Effect.Effect<void>
   }
 >()("keyshelf/idempotency/Repo") {
   static readonly layer = Layer.effect(
