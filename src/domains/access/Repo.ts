@@ -12,7 +12,7 @@ import { RotatableToken, StoredCredential } from "./Model.ts"
 import type { AccessToken, CredentialKind, TokenHashes } from "./Model.ts"
 
 /** A credential to store. */
-export interface NewCredential {
+interface NewCredential {
   readonly id: string
   readonly kind: CredentialKind
   readonly organizationId: string | null
@@ -30,21 +30,21 @@ export interface NewCredential {
 }
 
 /** Selects the tokens of one owner in one organization, or the platform credentials. */
-export interface TokenOwner {
+interface TokenOwner {
   readonly organizationId: string | null
   readonly ownerId: string
 }
 
 /** A token that a platform credential minted, with its organization. */
-export interface MintedToken extends AccessToken {
+interface MintedToken extends AccessToken {
   readonly organizationId: string
 }
 
 /** What a credential says about itself. */
-export type OwnRecord = Pick<AccessToken, "id" | "name" | "slug" | "scopes" | "expiresAt">
+type OwnRecord = Pick<AccessToken, "id" | "name" | "slug" | "scopes" | "expiresAt">
 
 /** How a rotated token ends: at a later expiry, or at once by its revocation. */
-export interface RotationEnd {
+interface RotationEnd {
   readonly successor: string
   readonly at: Date
   readonly end: { readonly expiresAt: Date } | { readonly revokedBy: ActorReference }
@@ -54,9 +54,9 @@ export interface RotationEnd {
 export class AccessRepo extends Context.Service<
   AccessRepo,
   {
-    /** Reads the usable credentials with these hashes. Look-ups that wait at the same time share one query. */
+    /** Reads the credentials with these hashes, also ended ones. Look-ups that wait at the same time share one query. */
     readonly findByLookupHashes: (hashes: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<StoredCredential>>
-    /** Reads the usable credentials with these ids. Look-ups that wait at the same time share one query. */
+    /** Reads the credentials with these ids, also ended ones. Look-ups that wait at the same time share one query. */
     readonly findByIds: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<StoredCredential>>
     /** Reads what a credential says about itself. */
     readonly findCredential: (id: string) => Effect.Effect<Option.Option<OwnRecord>>

@@ -8,7 +8,7 @@ import { record, records, returnedRow } from "../../kernel/database/Statements.t
 import type { ServiceAccount } from "./Model.ts"
 
 /** A service account without its tokens, which are rows of their own. */
-export type AccountRow = Omit<ServiceAccount, "tokens">
+type AccountRow = Omit<ServiceAccount, "tokens">
 
 /** Stores and reads service accounts. */
 export class ServiceAccountsRepo extends Context.Service<

@@ -28,7 +28,7 @@ export interface SettingsRow {
 }
 
 /** An inclusion that the operator has set. */
-export interface StoredInclusion {
+interface StoredInclusion {
   readonly connectors: ReadonlyArray<string>
   readonly updatedAt: Date
   readonly updatedBy: ActorReference

@@ -50,7 +50,7 @@ export class FeatureFlags extends Context.Service<
     ) => Effect.Effect<void, ValidationFailed | FeatureFlagNotFound, Caller>
     /** Deletes a flag. Evaluations no longer find it. */
     readonly delete: (key: string) => Effect.Effect<void, FeatureFlagNotFound, Caller>
-    /** The flags that products can evaluate without a connection, sorted by key. */
+    /** The flags with a fallback value, for products without a connection. Sorted by key. */
     readonly manifest: () => Effect.Effect<Manifest, never, Caller>
   }
 >()("keyshelf/flags/FeatureFlags") {

@@ -8,7 +8,7 @@ import type { AccessToken, StoredCredential } from "../Model.ts"
 import { IS_USABLE, TOKEN_COLUMNS } from "./TokensSql.ts"
 
 /** An expired token with its organization and, unless the operator minted it, its service account or instance. */
-export interface ExpiredToken extends AccessToken {
+interface ExpiredToken extends AccessToken {
   readonly organizationId: string
   readonly serviceAccountSlug: string | null
   readonly instanceSlug: string | null

@@ -60,7 +60,7 @@ export class OverridesRepo extends Context.Service<
       by: ActorReference,
       at: Date,
     ) => Effect.Effect<void>
-    /** Stores the override. The one before must have been ended. In an UPDATE, Citus refuses functions that are not immutable. */
+    /** Stores the override. The one before must have been ended. */
     readonly insert: (organizationId: string, row: OverrideRow) => Effect.Effect<void>
   }
 >()("keyshelf/instances/overrides/Repo") {
@@ -132,6 +132,7 @@ const make = Effect.gen(function* () {
           WHERE organization_id = ${organizationId} AND id = ${instanceId} AND overrides ? ${entitlementId}::text`),
       ),
 
+    // In an UPDATE, Citus refuses functions that are not immutable.
     insert: (organizationId: string, row: OverrideRow) =>
       Effect.asVoid(
         Effect.orDie(sql`
