@@ -1,5 +1,6 @@
 /** The layer graph of all use cases: one line per domain. Adding a domain adds its line at its place in the order. */
-import { Layer } from "effect"
+import { PgClient } from "@effect/sql-pg"
+import { Effect, Layer } from "effect"
 import * as Access from "../domains/access/Layer.ts"
 import * as Audit from "../domains/audit/Layer.ts"
 import * as Components from "../domains/components/Layer.ts"
@@ -21,6 +22,7 @@ import * as Migrations from "../domains/migrations/Layer.ts"
 import * as Offline from "../domains/offline/Layer.ts"
 import * as Organizations from "../domains/organizations/Layer.ts"
 import * as People from "../domains/people/Layer.ts"
+import * as PeopleSharded from "../domains/people/sharded/LayerSharded.ts"
 import * as Releases from "../domains/releases/Layer.ts"
 import * as Signing from "../domains/signing/Layer.ts"
 import * as Usage from "../domains/usage/Layer.ts"
@@ -31,6 +33,7 @@ import * as DedicatedConnections from "../infra/database/DedicatedConnections.ts
 import * as Transactions from "../infra/database/Transactions.ts"
 import * as SealedCursors from "../infra/SealedCursors.ts"
 import * as SecretBox from "../infra/SecretBox.ts"
+import { hasCitus } from "../kernel/database/Statements.ts"
 import { Shutdown } from "../kernel/ports/Shutdown.ts"
 
 /** What all domains stand on. */
@@ -40,6 +43,15 @@ const ports = Layer.mergeAll(
   Shutdown.layer,
   SealedCursors.layer,
   SecretBox.layer,
+)
+
+/** The repositories whose statements have a form for each kind of database. */
+const onOneServer = People.repositories
+const onCitus: typeof onOneServer = PeopleSharded.repositories
+
+/** What the database is decides their form, once. */
+const repositories = Layer.unwrap(
+  Effect.map(Effect.flatMap(PgClient.PgClient, hasCitus), (isSharded) => (isSharded ? onCitus : onOneServer)),
 )
 
 /**
@@ -76,4 +88,4 @@ export const services = Maintenance.layer
     Layer.provideMerge(Events.layer),
     Layer.provideMerge(Idempotency.layer),
   )
-  .pipe(Layer.provide(OutboxFilter.layer), Layer.provideMerge(ports))
+  .pipe(Layer.provideMerge(repositories), Layer.provide(OutboxFilter.layer), Layer.provideMerge(ports))

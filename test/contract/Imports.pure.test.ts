@@ -69,7 +69,7 @@ const SERVICE = 4
  * which models use too. Any name that is no role is a service.
  */
 const rankOf = (file: string): number => {
-  const name = basename(file, ".ts")
+  const name = basename(file, ".ts").replace(/Sharded$/, "")
   if (/Model$|^Errors$/.test(name) || isIn("rules", file)) return 1
   if (name.endsWith("Rules")) return 2
   if (/Api$|Repo$|Sql$/.test(name)) return 3
@@ -85,7 +85,7 @@ const rankImported = (file: string): number =>
 /** Whether another domain may import the file: models, errors, services and fragments of SQL. */
 const isShared = (file: string, importer: string): boolean =>
   (importer === "maintenance" && file.endsWith("/Retention.ts")) ||
-  !(/(Rules|Api|Repo|Http|Retention|Worker|Layer)\.ts$/.test(file) || isIn("rules", file))
+  !(/(Rules|Api|Repo|Http|Retention|Worker|Layer)(Sharded)?\.ts$/.test(file) || isIn("rules", file))
 
 interface Import {
   readonly from: string
