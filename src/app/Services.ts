@@ -19,6 +19,7 @@ import * as Licenses from "../domains/licenses/Layer.ts"
 import * as Maintenance from "../domains/maintenance/Layer.ts"
 import * as Metadata from "../domains/metadata/Layer.ts"
 import * as Migrations from "../domains/migrations/Layer.ts"
+import * as MigrationsSharded from "../domains/migrations/sharded/LayerSharded.ts"
 import * as Offline from "../domains/offline/Layer.ts"
 import * as Organizations from "../domains/organizations/Layer.ts"
 import * as People from "../domains/people/Layer.ts"
@@ -26,7 +27,9 @@ import * as PeopleSharded from "../domains/people/sharded/LayerSharded.ts"
 import * as Releases from "../domains/releases/Layer.ts"
 import * as Signing from "../domains/signing/Layer.ts"
 import * as Usage from "../domains/usage/Layer.ts"
+import * as UsageSharded from "../domains/usage/sharded/LayerSharded.ts"
 import * as Webhooks from "../domains/webhooks/Layer.ts"
+import * as WebhooksSharded from "../domains/webhooks/sharded/LayerSharded.ts"
 import * as OutboxFilter from "../domains/webhooks/outbox/OutboxFilter.ts"
 import * as Zones from "../domains/zones/Layer.ts"
 import * as DedicatedConnections from "../infra/database/DedicatedConnections.ts"
@@ -46,12 +49,30 @@ const ports = Layer.mergeAll(
 )
 
 /** The repositories whose statements have a form for each kind of database. */
-const onOneServer = People.repositories
-const onCitus: typeof onOneServer = PeopleSharded.repositories
+const onOneServer = Layer.mergeAll(
+  Webhooks.repositories,
+  Migrations.repositories,
+  Usage.repositories,
+  People.repositories,
+)
+const onCitus = Layer.mergeAll(
+  WebhooksSharded.repositories,
+  MigrationsSharded.repositories,
+  UsageSharded.repositories,
+  PeopleSharded.repositories,
+)
+
+type Repositories = Layer.Layer<
+  Layer.Success<typeof onOneServer>,
+  never,
+  Layer.Services<typeof onOneServer | typeof onCitus>
+>
 
 /** What the database is decides their form, once. */
 const repositories = Layer.unwrap(
-  Effect.map(Effect.flatMap(PgClient.PgClient, hasCitus), (isSharded) => (isSharded ? onCitus : onOneServer)),
+  Effect.map(Effect.flatMap(PgClient.PgClient, hasCitus), (isSharded): Repositories =>
+    isSharded ? onCitus : onOneServer,
+  ),
 )
 
 /**
