@@ -48,14 +48,16 @@ const ports = Layer.mergeAll(
   SecretBox.layer,
 )
 
-/** The repositories whose statements have a form for each kind of database. */
+/** The repositories whose statements have a form for each kind of database, for one server. */
 const onOneServer = Layer.mergeAll(
   Webhooks.repositories,
   Migrations.repositories,
   Usage.repositories,
   People.repositories,
 )
-const onCitus = Layer.mergeAll(
+
+/** The same for Citus. One server understands these statements too, but they cost it more. */
+export const onCitus = Layer.mergeAll(
   WebhooksSharded.repositories,
   MigrationsSharded.repositories,
   UsageSharded.repositories,
@@ -65,48 +67,51 @@ const onCitus = Layer.mergeAll(
 type Repositories = Layer.Layer<
   Layer.Success<typeof onOneServer>,
   never,
-  Layer.Services<typeof onOneServer | typeof onCitus>
+  PgClient.PgClient | Layer.Services<typeof onOneServer | typeof onCitus>
 >
 
+/** The use cases on these repositories. Each line may use the services of the lines below it. */
+export const servicesOn = (repositories: Repositories) =>
+  Maintenance.layer
+    .pipe(
+      Layer.provideMerge(Audit.layer),
+      Layer.provideMerge(Webhooks.layer),
+      Layer.provideMerge(Impact.layer),
+      Layer.provideMerge(Offline.layer),
+      Layer.provideMerge(Flags.layer),
+      Layer.provideMerge(Migrations.layer),
+      Layer.provideMerge(Usage.layer),
+      Layer.provideMerge(Imports.layer),
+      Layer.provideMerge(Integrations.layer),
+      Layer.provideMerge(Instances.layer),
+    )
+    .pipe(
+      Layer.provideMerge(Customers.layer),
+      Layer.provideMerge(Licenses.layer),
+      Layer.provideMerge(Groups.layer),
+      Layer.provideMerge(Entitlements.layer),
+      Layer.provideMerge(Zones.layer),
+      Layer.provideMerge(Releases.layer),
+      Layer.provideMerge(Components.layer),
+      Layer.provideMerge(Connectors.layer),
+      Layer.provideMerge(Metadata.layer),
+      Layer.provideMerge(Signing.layer),
+      Layer.provideMerge(Access.layer),
+      Layer.provideMerge(People.layer),
+      Layer.provideMerge(Organizations.layer),
+      Layer.provideMerge(Events.layer),
+      Layer.provideMerge(Idempotency.layer),
+    )
+    .pipe(Layer.provideMerge(repositories), Layer.provide(OutboxFilter.layer), Layer.provideMerge(ports))
+
 /** What the database is decides their form, once. */
-const repositories = Layer.unwrap(
+const repositories: Repositories = Layer.unwrap(
   Effect.map(Effect.flatMap(PgClient.PgClient, hasCitus), (isSharded): Repositories =>
     isSharded ? onCitus : onOneServer,
   ),
 )
 
 /**
- * Every use case, on a migrated database, a clock, signals between nodes, the installation's keys and outbound HTTP. Each line may
- * use the services of the lines below it.
+ * Every use case, on a migrated database, a clock, signals between nodes, the installation's keys and outbound HTTP.
  */
-export const services = Maintenance.layer
-  .pipe(
-    Layer.provideMerge(Audit.layer),
-    Layer.provideMerge(Webhooks.layer),
-    Layer.provideMerge(Impact.layer),
-    Layer.provideMerge(Offline.layer),
-    Layer.provideMerge(Flags.layer),
-    Layer.provideMerge(Migrations.layer),
-    Layer.provideMerge(Usage.layer),
-    Layer.provideMerge(Imports.layer),
-    Layer.provideMerge(Integrations.layer),
-    Layer.provideMerge(Instances.layer),
-  )
-  .pipe(
-    Layer.provideMerge(Customers.layer),
-    Layer.provideMerge(Licenses.layer),
-    Layer.provideMerge(Groups.layer),
-    Layer.provideMerge(Entitlements.layer),
-    Layer.provideMerge(Zones.layer),
-    Layer.provideMerge(Releases.layer),
-    Layer.provideMerge(Components.layer),
-    Layer.provideMerge(Connectors.layer),
-    Layer.provideMerge(Metadata.layer),
-    Layer.provideMerge(Signing.layer),
-    Layer.provideMerge(Access.layer),
-    Layer.provideMerge(People.layer),
-    Layer.provideMerge(Organizations.layer),
-    Layer.provideMerge(Events.layer),
-    Layer.provideMerge(Idempotency.layer),
-  )
-  .pipe(Layer.provideMerge(repositories), Layer.provide(OutboxFilter.layer), Layer.provideMerge(ports))
+export const services = servicesOn(repositories)
