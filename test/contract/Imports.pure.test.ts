@@ -69,7 +69,7 @@ const SERVICE = 4
  * which models use too. Any name that is no role is a service.
  */
 const rankOf = (file: string): number => {
-  const name = basename(file, ".ts")
+  const name = basename(file, ".ts").replace(/Sharded$/, "")
   if (/Model$|^Errors$/.test(name) || isIn("rules", file)) return 1
   if (name.endsWith("Rules")) return 2
   if (/Api$|Repo$|Sql$/.test(name)) return 3
@@ -85,7 +85,10 @@ const rankImported = (file: string): number =>
 /** Whether another domain may import the file: models, errors, services and fragments of SQL. */
 const isShared = (file: string, importer: string): boolean =>
   (importer === "maintenance" && file.endsWith("/Retention.ts")) ||
-  !(/(Rules|Api|Repo|Http|Retention|Worker|Layer)\.ts$/.test(file) || isIn("rules", file))
+  !(/(Rules|Api|Repo|Http|Retention|Worker|Layer)(Sharded)?\.ts$/.test(file) || isIn("rules", file))
+
+/** Domains whose repositories have both forms in one file still. */
+const isMixed = (file: string): boolean => ["audit", "events"].includes(domainOf(file) ?? "")
 
 interface Import {
   readonly from: string
@@ -341,6 +344,22 @@ describe("the files of the source", () => {
     assert.isTrue(writers.delete("citus_commits"))
     assert.deepStrictEqual(
       [...writers].filter(([, by]) => by.size !== 1 || [...by].some((writer) => !domains.includes(writer))),
+      [],
+    )
+  })
+
+  it("of domains do not depend on the kind of database, but those of repositories for Citus, which the layer graph alone imports", () => {
+    const isSharded = (file: string) => basename(file, ".ts").endsWith("Sharded")
+    assert.isAbove(sources.filter(isSharded).length, 10)
+    assert.deepStrictEqual(
+      filesMatching(
+        sources.filter((file) => topOf(file) === "domains" && !isSharded(file) && !isMixed(file)),
+        /citus|shard/i,
+      ),
+      [],
+    )
+    assert.deepStrictEqual(
+      violations(({ from, to }) => !isSharded(to) || isSharded(from) || from === "app/Services.ts"),
       [],
     )
   })

@@ -4,7 +4,7 @@ import { Context, Effect, Layer, Option } from "effect"
 import { idBefore } from "../../../kernel/contract/Page.ts"
 import type { Position } from "../../../kernel/contract/Page.ts"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
-import { record, records } from "../../../kernel/database/Statements.ts"
+import { executed, record, records } from "../../../kernel/database/Statements.ts"
 import { storedGrantValue } from "../../licenses/Model.ts"
 import type { Override } from "./Model.ts"
 import { appliedOverride } from "./OverridesSql.ts"
@@ -132,22 +132,19 @@ const make = Effect.gen(function* () {
           WHERE organization_id = ${organizationId} AND id = ${instanceId} AND overrides ? ${entitlementId}::text`),
       ),
 
-    // In an UPDATE, Citus refuses functions that are not immutable.
-    insert: (organizationId: string, row: OverrideRow) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          WITH o AS (
-            INSERT INTO entitlement_overrides (organization_id, id, instance_id, entitlement_id, mode, value,
-              overage_percent, starts_at, ends_at, reason, created_at, created_by)
-            VALUES (${organizationId}, ${row.id}, ${row.instanceId}, ${row.entitlementId}, ${row.mode},
-              ${JSON.stringify(row.value)}::text::jsonb, ${row.overagePercent}, ${row.startsAt}, ${row.endsAt}, ${row.reason},
-              ${row.createdAt}, ${sql.json(row.createdBy)})
-            RETURNING *
-          ), applied AS (
-            SELECT o.instance_id, jsonb_build_object(o.entitlement_id::text, ${applied}) AS override FROM o
-          )
-          UPDATE instances SET overrides = coalesce(overrides, '{}') || applied.override
-          FROM applied WHERE instances.organization_id = ${organizationId} AND instances.id = applied.instance_id`),
-      ),
+    insert: Effect.fnUntraced(function* (organizationId: string, row: OverrideRow) {
+      yield* executed(sql`
+        INSERT INTO entitlement_overrides (organization_id, id, instance_id, entitlement_id, mode, value, overage_percent,
+          starts_at, ends_at, reason, created_at, created_by)
+        VALUES (${organizationId}, ${row.id}, ${row.instanceId}, ${row.entitlementId}, ${row.mode},
+          ${JSON.stringify(row.value)}::text::jsonb, ${row.overagePercent}, ${row.startsAt}, ${row.endsAt}, ${row.reason},
+          ${row.createdAt}, ${sql.json(row.createdBy)})`)
+      const [stored] = yield* records<{ readonly applied: string }>()(sql`
+        SELECT jsonb_build_object(o.entitlement_id::text, ${applied})::text AS applied FROM entitlement_overrides o
+        WHERE o.organization_id = ${organizationId} AND o.id = ${row.id}`)
+      yield* executed(sql`
+        UPDATE instances SET overrides = coalesce(overrides, '{}') || ${stored?.applied ?? "{}"}::text::jsonb
+        WHERE organization_id = ${organizationId} AND id = ${row.instanceId}`)
+    }),
   }
 })

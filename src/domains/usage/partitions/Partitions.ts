@@ -151,7 +151,7 @@ const make = Effect.gen(function* () {
   })
 
   const maintain = Effect.fn("UsagePartitions.maintain")(function* (at: Date) {
-    // On Citus, they are in one table that Citus distributes.
+    // A database on several servers has them in one table, which it distributes.
     if (!(yield* repo.isPartitioned)) return 0
     yield* createAhead(at)
     return Option.isNone(usageEvents) ? 0 : yield* dropOld(at, endedBefore(at, usageEvents.value))
