@@ -55,7 +55,7 @@ const received = async (origin: string, jobs: number, stored: Promise<number>): 
 const WARMUP_ROUNDS = 3
 
 /** A service to measure, which must allow plain http. Its endpoints belong to the organizations of the tokens, in turns. */
-export interface Dispatcher {
+interface Dispatcher {
   readonly url: string
   readonly site: Site
   readonly tokens: ReadonlyArray<string>

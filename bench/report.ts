@@ -15,7 +15,7 @@ export interface Burst {
 }
 
 /** The median. An even count averages the two middle values. */
-export const median = (values: ReadonlyArray<number>): number => {
+const median = (values: ReadonlyArray<number>): number => {
   const sorted = [...values].sort((a, b) => a - b)
   const middle = Math.floor(sorted.length / 2)
   const upper = sorted[middle] ?? Number.NaN

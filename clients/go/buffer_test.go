@@ -192,7 +192,7 @@ func TestOneProcessUsesAFileAndNoOtherFileIsOverwritten(t *testing.T) {
 func TestAFullBufferTakesNoReport(t *testing.T) {
 	buffer := openBuffer(t, nobody, BufferOptions{Capacity: 1})
 	report(t, buffer, "")
-	if _, err := buffer.Report(oneCall); err != ErrBufferFull || buffer.Len() != 1 {
+	if _, err := buffer.Report(oneCall); !errors.Is(err, ErrBufferFull) || buffer.Len() != 1 {
 		t.Error(err)
 	}
 }

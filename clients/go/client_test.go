@@ -248,7 +248,7 @@ func TestSeats(t *testing.T) {
 	if last := server.last(); last.method != "DELETE" || !strings.HasSuffix(last.path, "/leases/l-1") {
 		t.Error(last)
 	}
-	if err := seat.Renew(background); err != ErrSeatReleased {
+	if err := seat.Renew(background); !errors.Is(err, ErrSeatReleased) {
 		t.Error(err)
 	}
 }

@@ -99,7 +99,7 @@ func (seat *Seat) Keep(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 			// Another attempt follows while the service is away.
-			if err := seat.Renew(ctx); err == ErrSeatReleased {
+			if err := seat.Renew(ctx); errors.Is(err, ErrSeatReleased) {
 				return nil
 			} else if err != nil && !IsAway(err) {
 				return err

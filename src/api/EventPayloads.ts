@@ -232,7 +232,7 @@ const events = {
 } as const satisfies Readonly<Record<EventName, readonly [data: Schema.Top, summary: string, previous?: object]>>
 
 /** The component of an event's payload: `CUSTOMER_CREATION` is `CustomerCreationEvent`. */
-export const componentNameOf = (name: EventName): string => `${nameOf(name)}Event`
+const componentNameOf = (name: EventName): string => `${nameOf(name)}Event`
 
 const nameOf = (name: EventName): string => Str.snakeToPascal(name.toLowerCase())
 
@@ -254,7 +254,7 @@ const previousOf = (event: ChangeName, data: Schema.Struct<Schema.Struct.Fields>
 }
 
 /** The payload of an event, as JSON in the body of a delivery. */
-export interface EventPayload {
+interface EventPayload {
   readonly event: EventName
   /** What happened, as a sentence without a full stop. */
   readonly summary: string

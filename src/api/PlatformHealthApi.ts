@@ -5,12 +5,12 @@ import { component } from "../kernel/contract/Component.ts"
 import { RequiredScope } from "../kernel/contract/Endpoint.ts"
 
 /** A part of the process, such as its database connection. Other properties are figures, or the reason why it is down. */
-export const HealthPart = Schema.StructWithRest(
+const HealthPart = Schema.StructWithRest(
   Schema.Struct({ status: Schema.Literals(["up", "down"]).annotate(component("HealthPartStatus", "up")) }),
   [Schema.Record(Schema.String, Schema.Union([Schema.String, Schema.Finite, Schema.Boolean]))],
 ).annotate(component("HealthPart", { status: "up", tookMs: 2 }))
 
-export const PlatformHealth = Schema.Struct({
+const PlatformHealth = Schema.Struct({
   status: Schema.Literals(["ready", "not_ready"])
     .annotate(component("HealthStatus", "ready"))
     .annotate({ description: "`ready` if the process can serve requests" }),

@@ -11,7 +11,7 @@ import { instantFlag } from "./remote/Flags.ts"
 import { json, listText, recordText } from "./remote/Output.ts"
 
 /** The bundle is not valid. What is known of it is printed already. */
-export class BundleNotValid extends Schema.TaggedError<BundleNotValid>()("BundleNotValid", { message: Schema.String }) {
+class BundleNotValid extends Schema.TaggedError<BundleNotValid>()("BundleNotValid", { message: Schema.String }) {
   override readonly [Runtime.errorExitCode] = EXIT_CODES.notAllowed
 }
 

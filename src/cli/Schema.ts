@@ -10,7 +10,7 @@ export const knownMigrations: ReadonlyArray<string> = Object.keys(migrations).to
 const idOf = (name: string) => Number(name.slice(0, name.indexOf("_")))
 
 /** The differences between a database and this version. */
-export interface SchemaState {
+interface SchemaState {
   /** Not applied yet; `migrate` applies them. */
   readonly pending: ReadonlyArray<string>
   /** Not applied, but older than the newest applied one: the migrator never applies them. */

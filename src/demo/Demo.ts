@@ -13,7 +13,7 @@ export interface Origins {
 }
 
 /** One request of the story. */
-export interface Request {
+interface Request {
   readonly on: keyof Origins
   readonly token: Redacted.Redacted
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"

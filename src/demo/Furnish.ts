@@ -11,7 +11,7 @@ import { components, customers, entitlements, flags, purposes, versions, zones }
 import type { Version } from "./Names.ts"
 
 /** An instance, and how much of its entitlements it uses. */
-export interface FurnishedInstance {
+interface FurnishedInstance {
   readonly slug: string
   readonly version: Version
   /** Between 0.6 and 1.2; beyond the grant of its license for some. */

@@ -14,7 +14,7 @@ import { requestContext } from "./RequestContext.ts"
 import { requestIdOf } from "./middleware/ProblemResponses.ts"
 
 /** A listener that cannot be opened. The message names the setting to change. */
-export class ListenerUnavailable extends Schema.TaggedError<ListenerUnavailable>()("ListenerUnavailable", {
+class ListenerUnavailable extends Schema.TaggedError<ListenerUnavailable>()("ListenerUnavailable", {
   message: Schema.String,
 }) {}
 
@@ -141,7 +141,7 @@ const withSmallContexts = (server: HttpServer.HttpServer["Service"]) =>
   })
 
 /** The address of a listener. */
-export interface ListenerOptions {
+interface ListenerOptions {
   readonly host: string
   readonly port: number
   /** The setting of the port, for error messages. */

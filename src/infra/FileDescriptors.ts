@@ -47,7 +47,7 @@ export const maxConnectionsOf = (limit: number, reserve: number): number =>
   Math.max(Math.floor(limit / 2), limit - reserve)
 
 /** What listeners and outbound calls share. */
-export interface SharedDescriptors {
+interface SharedDescriptors {
   /** Counts a caller's connection. Returns whether it may stay open; if so, `release` follows at its end. */
   readonly admit: () => boolean
   readonly release: () => void

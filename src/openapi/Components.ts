@@ -16,7 +16,7 @@ interface Candidate {
 }
 
 /** What the definitions say of a component beside its schema. */
-export interface ComponentFacts {
+interface ComponentFacts {
   readonly example?: unknown
   readonly descriptions: Descriptions
 }

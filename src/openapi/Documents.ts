@@ -13,7 +13,7 @@ import { documentOf } from "./Documented.ts"
 import { addEvents } from "./Webhooks.ts"
 
 /** A committed document differs from the generated one. */
-export class DocumentsOutdated extends Schema.TaggedError<DocumentsOutdated>()("DocumentsOutdated", {
+class DocumentsOutdated extends Schema.TaggedError<DocumentsOutdated>()("DocumentsOutdated", {
   message: Schema.String,
 }) {}
 

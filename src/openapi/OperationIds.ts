@@ -12,7 +12,7 @@ const capitalized = (text: string): string => text.charAt(0).toUpperCase() + tex
 const singular = (noun: string): string => noun.replace(/ies$/, "y").replace(/s$/, "")
 
 /** The operation id of an endpoint. */
-export const operationIdOf = (group: string, endpoint: string): string => {
+const operationIdOf = (group: string, endpoint: string): string => {
   const [verb = "", ...object] = endpoint.split(/(?=[A-Z])/)
   if (endpoint === "list") return `list${capitalized(group)}`
   return `${verb}${capitalized(singular(group))}${object.join("")}`

@@ -17,7 +17,7 @@ const pageLimit = { type: "integer", minimum: 1, maximum: MAX_LIMIT, default: DE
 const words = Str.noCase()
 
 /** The description of a path parameter whose name is a noun and what it is identified by. */
-export const descriptionOf = (name: string): string | undefined => {
+const descriptionOf = (name: string): string | undefined => {
   const [, noun, identifier] = /^(\w+)(Slug|Id)$/.exec(name) ?? []
   return noun === undefined ? undefined : `${identifier ?? ""} of the ${words(noun)}`
 }

@@ -21,7 +21,7 @@ import { TestService } from "../support/TestService.ts"
 const deploy = resolve(import.meta.dirname, "../../deploy")
 
 /** The addresses of the service behind a gateway: `host:port`. */
-export interface Behind {
+interface Behind {
   readonly core: string
   readonly internal: string
 }
@@ -131,7 +131,7 @@ const startCaddy = Effect.fnUntraced(function* (behind: Behind) {
 })
 
 /** A gateway of deploy/. `start` runs it with its shipped configuration and other addresses, and returns its origin. */
-export interface Gateway {
+interface Gateway {
   readonly name: string
   readonly isInstalled: boolean
   readonly start: (behind: Behind) => Effect.Effect<string, never, Scope.Scope>

@@ -155,8 +155,8 @@ describe("somebody who", () => {
   it.prop("deletes more than retention, or in its name, is found", [Count, Fraction], ([count, one]) => {
     const upTo = Math.max(1, Math.floor(one * count))
     const pruned = { upTo, before: "2026-01-01T00:00:00.000Z" }
+    const log = logOf(count)
     const withRecord = (key: Key, data: object) => {
-      const log = logOf(count)
       const note = key.note(prunedOriginOf(origin), prunedText(origin, pruned))
       const record = textOf("EVENTS_PRUNED", { ...pruned, count: upTo, note, ...data })
       const hashes = [...log.hashes, leafHash(record)]

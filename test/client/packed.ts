@@ -24,7 +24,7 @@ mkdirSync(destination, { recursive: true })
 const MAX_PACK_MS = 500_000
 
 /** What npm says about a packed package. */
-export interface Packed {
+interface Packed {
   readonly filename: string
   /** Bytes of the archive. */
   readonly size: number

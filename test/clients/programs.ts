@@ -15,7 +15,7 @@ export const readVectors = <A>(name: string): A =>
 const MAX_RUN_MS = 120_000
 
 /** Why programs that need a command are skipped: its version is not the expected one, or there is none. */
-export const whyWithout = (command: string, args: ReadonlyArray<string>, version: RegExp): string | undefined => {
+const whyWithout = (command: string, args: ReadonlyArray<string>, version: RegExp): string | undefined => {
   const { error, stdout } = spawnSync(command, args, { encoding: "utf8", timeout: 20_000 })
   if (error !== undefined) return `${command} is not installed`
   return version.test(stdout) ? undefined : `${stdout.trim() || command} is not supported`
@@ -34,14 +34,14 @@ export const whyNoGo = whyWithout("go", ["version"], /go1\.(19|[2-9]\d)/)
 export const goEnvironment = { GOFLAGS: "-mod=mod", GOPROXY: "off", GOSUMDB: "off", GOTOOLCHAIN: "local" }
 
 /** What a program printed, and its exit code. */
-export interface Played {
+interface Played {
   readonly code: number | null
   readonly stdout: string
   readonly output: string
 }
 
 /** Runs a program until it ends. */
-export const play = (
+const play = (
   command: string,
   args: ReadonlyArray<string>,
   options: { readonly cwd: string; readonly env?: Record<string, string> },

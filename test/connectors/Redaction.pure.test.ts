@@ -7,8 +7,8 @@ import { randomCase } from "./support.ts"
 type Json = { readonly [name: string]: unknown }
 
 const secret = { type: "string", writeOnly: true }
-const options = { location: "body.settings", nullRemoves: false }
-const merged = (schema: Json, sent: Json, stored: Json | undefined) => merge(settingsAt(schema), sent, stored, options)
+const merged = (schema: Json, sent: Json, stored: Json | undefined) =>
+  merge(settingsAt(schema), sent, stored, "body.settings")
 const redacted = (schema: Json, value: Json) => redact(settingsAt(schema), value)
 
 describe("redaction", () => {

@@ -1,7 +1,7 @@
 /** Random settings schemas with matching values, reproducible from a seed. */
 
 /** A random generator with a seed (mulberry32). */
-export const randomFrom = (seed: number) => {
+const randomFrom = (seed: number) => {
   let state = seed
   const next = () => {
     state = (state + 0x6d2b79f5) | 0
@@ -15,15 +15,13 @@ export const randomFrom = (seed: number) => {
   }
 }
 
-type Random = ReturnType<typeof randomFrom>
-
 interface Sample {
   readonly schema: object
   readonly value: unknown
 }
 
 /** A schema, a matching value, and the secret texts in it. */
-export interface Case {
+interface Case {
   readonly schema: { readonly [name: string]: unknown }
   readonly value: { readonly [name: string]: unknown }
   readonly secrets: ReadonlyArray<string>
@@ -123,5 +121,3 @@ export const randomCase = (seed: number, options: { readonly arraysOfSecrets: bo
     secrets,
   }
 }
-
-export type { Random }

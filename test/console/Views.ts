@@ -3,7 +3,7 @@ import type { Page } from "playwright-core"
 import { settled, until } from "./World.ts"
 
 /** A route as the router knows it. */
-export interface Route {
+interface Route {
   /** Such as `/customers/$slug`. */
   readonly path: string
   readonly scope?: string

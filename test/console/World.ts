@@ -14,7 +14,7 @@ import type { Installation } from "./Installation.ts"
 // A condition that does not come true fails with its name, before the whole test does.
 const MAX_WAIT_MS = 12_000
 
-export interface Tenant {
+interface Tenant {
   readonly organizationId: string
   readonly token: string
 }

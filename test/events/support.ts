@@ -11,7 +11,7 @@ export interface Received {
 }
 
 /** An open stream. */
-export interface Reader {
+interface Reader {
   readonly status: number
   readonly headers: Headers
   /** The next event; fails when the stream has ended. */

@@ -34,6 +34,8 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
         licenseId,
         licenseSlug: "pro",
         deploymentZoneId: zone.id,
+        deploymentZoneSlug: "hamburg",
+        deploymentZoneName: "Hamburg",
         ...term,
         graceDays: null,
         metadata: {},
@@ -44,6 +46,12 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
         updatedBy: by,
       })
       assert.deepStrictEqual((yield* call("GET", "/instances/acme-production")).body, created.body)
+
+      // The name is the one that the zone has now.
+      yield* call("PUT", "/deployment-zones/hamburg", { name: "Altona" })
+      const renamed = { ...created.body, deploymentZoneName: "Altona" }
+      assert.deepStrictEqual((yield* call("GET", "/instances/acme-production")).body, renamed)
+      assert.deepStrictEqual((yield* call("GET", "/instances?zone=hamburg")).body.items, [renamed])
 
       const changed = yield* call("PATCH", "/instances/acme-production", {
         description: "The big one",
@@ -56,6 +64,8 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
         ...created.body,
         description: "The big one",
         deploymentZoneId: null,
+        deploymentZoneSlug: null,
+        deploymentZoneName: null,
         endLicenseDate: "2027-01-01T00:00:00.000Z",
         updatedAt: changed.body.updatedAt,
       })

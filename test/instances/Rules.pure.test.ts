@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
-import { BigDecimal } from "effect"
+import { BigDecimal, Result } from "effect"
 import type { CreateInstance, Instance, UpdateInstance } from "../../src/domains/instances/Model.ts"
 import { isSame, overrideErrors, replacingTerms, sentTerms } from "../../src/domains/instances/overrides/Rules.ts"
 import type { OverrideTerms } from "../../src/domains/instances/overrides/Rules.ts"
 import {
   changeErrors,
-  creationErrors,
+  creationNames,
   customerReference,
   licenseReference,
   withoutCurrentNames,
@@ -26,8 +26,10 @@ const current = {
 } as Instance
 
 describe("the body of an instance", () => {
+  const names = (body: object) =>
+    creationNames({ startLicenseDate: after(0), endLicenseDate: null, ...body } as CreateInstance)
   const creation = (body: object) =>
-    locations(creationErrors({ startLicenseDate: after(0), endLicenseDate: null, ...body } as CreateInstance))
+    Result.match(names(body), { onFailure: (errors) => locations(errors), onSuccess: () => [] })
 
   it.each([
     [{ customerId: "a", licenseId: "b" }, []],
@@ -40,6 +42,16 @@ describe("the body of an instance", () => {
     ],
   ])("names one customer and one license: %j", (body, expected) => {
     assert.deepStrictEqual(creation(body), expected)
+  })
+
+  it("is created for the customer and under the license that it names", () => {
+    assert.deepStrictEqual(
+      names({ customerSlug: "a", licenseFamilySlug: "b" }),
+      Result.succeed({
+        customer: { property: "customerSlug", value: "a" },
+        license: { property: "licenseFamilySlug", value: "b" },
+      }),
+    )
   })
 
   it.each([

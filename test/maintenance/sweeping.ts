@@ -13,7 +13,7 @@ import { Sweeper } from "../../src/domains/maintenance/Service.ts"
 import { CurrentRetentionPeriods } from "../../src/kernel/ports/RetentionPeriods.ts"
 import type { RetentionPeriods } from "../../src/kernel/ports/RetentionPeriods.ts"
 
-export const START = new Date("2032-01-01T00:00:00.000Z").getTime()
+const START = new Date("2032-01-01T00:00:00.000Z").getTime()
 export const DAY = 24 * 60 * 60 * 1000
 export const at = (millis: number) => new Date(START + millis)
 

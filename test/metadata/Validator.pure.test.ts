@@ -24,6 +24,17 @@ const randomCases = readFileSync(join(fixtures, "verdicts.jsonl"), "utf8")
     return { description: `line ${index + 1}`, schema, tests: values.map(([data, valid]) => ({ data, valid })) }
   })
 
+const rejections = new WeakMap<Case, string | null>()
+
+/** Why the policy rejects the schema of a case, or `null`. */
+const rejectionOf = (one: Case): string | null => {
+  const known = rejections.get(one)
+  if (known !== undefined) return known
+  const [error] = isKeywords(one.schema) ? schemaErrors(one.schema) : [{ message: "is not an object" }]
+  rejections.set(one, error?.message ?? null)
+  return error?.message ?? null
+}
+
 /** Validates the cases. Returns how many schemas were rejected and why, and which verdicts of the others were wrong. */
 const run = (cases: ReadonlyArray<Case>) => {
   const reasons = new Map<string, number>()
@@ -31,11 +42,12 @@ const run = (cases: ReadonlyArray<Case>) => {
   let accepted = 0
   let rejected = 0
   let right = 0
-  for (const { description, schema, tests } of cases) {
-    const [error] = isKeywords(schema) ? schemaErrors(schema) : [{ message: "is not an object" }]
-    if (error !== undefined) {
+  for (const one of cases) {
+    const { description, schema, tests } = one
+    const rejection = rejectionOf(one)
+    if (rejection !== null) {
       rejected++
-      reasons.set(error.message, (reasons.get(error.message) ?? 0) + 1)
+      reasons.set(rejection, (reasons.get(rejection) ?? 0) + 1)
       continue
     }
     accepted++
@@ -66,12 +78,15 @@ describe("validation of a value by its schema", () => {
   it("agrees with ajv on randomly generated schemas, except for keywords where ajv is known to be wrong", () => {
     const wrongInAjv = /unevaluated|\$dynamicRef|"multipleOf"/
     let compared = 0
-    for (const { schema, tests } of randomCases) {
-      if (!isKeywords(schema) || schemaErrors(schema).length > 0) continue
+    // The policy has checked the schemas. To compile the dialect for each would take longer than all else.
+    const options = { strict: false, validateFormats: false, ownProperties: true, logger: false } as const
+    for (const one of randomCases) {
+      const { schema, tests } = one
+      if (!isKeywords(schema) || rejectionOf(one) !== null) continue
       // All of these schemas define `d` with a dynamic reference, but few use it.
       const { d: _, ...others } = schema["$defs"] as Record<string, unknown>
       if (wrongInAjv.test(JSON.stringify({ ...schema, $defs: others }))) continue
-      const ajv = new Ajv2020({ strict: false, validateFormats: false, ownProperties: true, logger: false })
+      const ajv = new Ajv2020({ ...options, meta: false, validateSchema: false })
       const check = ajv.compile({ ...schema, $defs: others })
       for (const { data } of tests) {
         compared++

@@ -42,8 +42,10 @@ const anySteps = Arbitrary.schema(
 
 describe("verifying a bundle", () => {
   it("no bundle with a flipped bit is valid", async () => {
-    const bytes = Buffer.from(goodToken)
-    assert.strictEqual(await statusOf(goodToken), "VALID")
+    // Each bit is tried, so the bundle is as short as one can be.
+    const token = await signed({ entitlements: [], flags: {} })
+    const bytes = Buffer.from(token)
+    assert.strictEqual(await statusOf(token), "VALID")
     for (let bit = 0; bit < bytes.length * 8; bit++) {
       const flipped = Buffer.from(bytes)
       flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7))

@@ -6,7 +6,7 @@ import type { Claims } from "../../src/offline/index.ts"
 import { bundles, decisions, issuing } from "./vectors.ts"
 
 /** A key that signs, and its public half. */
-export interface Signer {
+interface Signer {
   readonly kid: string
   readonly x: string
   readonly sign: (payload: unknown, typ?: string) => Promise<string>

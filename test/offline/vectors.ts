@@ -66,7 +66,7 @@ interface Issuing {
 
 export const bundles: Bundles = read("bundles")
 export const decisions: Decisions = read("decisions")
-export const ledgers: Ledgers = read("ledgers")
+const ledgers: Ledgers = read("ledgers")
 export const issuing: Issuing = read("issuing")
 
 /** A result beside what the vector expects. */

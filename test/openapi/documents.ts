@@ -23,7 +23,7 @@ export interface Operation {
 
 type Operations = Readonly<Record<string, Operation>>
 
-export interface Document {
+interface Document {
   readonly servers: ReadonlyArray<{ readonly url: string }>
   readonly paths: object
   readonly webhooks?: object
@@ -41,7 +41,7 @@ export const operationsOf = ({ paths }: { readonly paths: object }) =>
   )
 
 export const coreDocument = documentOf(CoreApi) as unknown as Document
-export const platformDocument = documentOf(PlatformApi) as unknown as Document
+const platformDocument = documentOf(PlatformApi) as unknown as Document
 export const webhookDocument = documentOf(addEvents(WebhookApi)) as unknown as Document
 
 export const documents: ReadonlyArray<Document> = [coreDocument, platformDocument, webhookDocument]

@@ -1,5 +1,5 @@
 /** The blocks of commands that the tests of the pages do not run. They have the tag `console`; `begins` is their first line. */
-export interface NotRun {
+interface NotRun {
   readonly page: string
   readonly begins: string
   readonly reason: string

@@ -9,7 +9,7 @@ import type { CallOptions } from "../support/TestService.ts"
 import { TestService } from "../support/TestService.ts"
 
 /** The issuer that the running service trusts. */
-export class TestIssuer extends Context.Service<TestIssuer, Issuer.Issuer>()("keyshelf/test/TestIssuer") {}
+class TestIssuer extends Context.Service<TestIssuer, Issuer.Issuer>()("keyshelf/test/TestIssuer") {}
 
 /** The service with a test issuer, in the given authentication mode. */
 export const serviceWithIssuer = (settings?: Partial<Provider>, mode: "direct" | "gateway" = "direct") =>

@@ -25,7 +25,7 @@ export type HeldMeter = (typeof meters)[number]
 export const periodOf = ({ resetAnchor, resetPeriod }: HeldMeter, at: Date): Period =>
   periodAt({ resetPeriod, resetAnchor, licenseStart, at })
 
-export interface Reservation {
+interface Reservation {
   readonly created: Date
   readonly expires: Date
   /** When it was committed or released. */
@@ -33,7 +33,7 @@ export interface Reservation {
   readonly quantity: BigDecimal.BigDecimal
 }
 
-export interface Allowance {
+interface Allowance {
   readonly from: Date
   readonly until: Date
   /** Until when the site's usage can be uploaded. */
@@ -42,7 +42,7 @@ export interface Allowance {
   readonly quantity: BigDecimal.BigDecimal
 }
 
-export interface Brought {
+interface Brought {
   readonly timestamp: Date
   readonly quantity: BigDecimal.BigDecimal
 }

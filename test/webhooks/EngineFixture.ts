@@ -29,7 +29,7 @@ allowInventedEvents()
 export const respondWith = (statusCode: number): AttemptOutcome => ({ statusCode, responseBody: "", error: null })
 
 /** A request that the receiver received. */
-export type Received = WebhookRequest & { readonly at: Date }
+type Received = WebhookRequest & { readonly at: Date }
 
 /** A receiver in memory: the requests it received, and how it responds. */
 export class Receiver extends Context.Service<

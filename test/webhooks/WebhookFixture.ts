@@ -31,7 +31,7 @@ export interface StoredAttempt {
 }
 
 /** A delivery of the queue. */
-export interface PendingDelivery {
+interface PendingDelivery {
   readonly endpointId: string
   readonly deliveryId: string
   readonly attempt: number

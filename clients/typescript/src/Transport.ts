@@ -55,7 +55,7 @@ const pathOf = (template: string, { path = {}, query = {} }: RawRequest): string
 }
 
 /** Waits. A signal ends the wait with its reason. */
-export const pause = (millis: number, signal: AbortSignal | undefined): Promise<void> =>
+const pause = (millis: number, signal: AbortSignal | undefined): Promise<void> =>
   new Promise((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer)

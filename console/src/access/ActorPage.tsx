@@ -44,7 +44,7 @@ export const Page = () => {
     (member) => member.user.id === id,
     readsPeople,
   )
-  if (accounts.found !== undefined) return <Account key={id} account={accounts.found} />
+  if (accounts.found !== undefined) return <Account key={id} record={accounts.found} />
   const failed = [accounts, people].find(({ error }) => error !== null)
   if (people.found !== undefined) {
     const { role, user } = people.found

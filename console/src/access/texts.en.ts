@@ -9,7 +9,7 @@ export const t = {
   removeText: "All its tokens are revoked: the next request with one of them fails. Records and events keep its name.",
   externalId: "External id",
   externalIdHint: "The id of the same account in your identity provider.",
-  tabs: { tokens: "Tokens", activity: "Activity" },
+  tabs: { tokens: "Tokens" },
   issue: "Issue a token",
   preset: { readAll: "Read everything", writeAll: "Change everything", deploy: "Deploy releases", none: "Nothing" },
   expiresHint: "In UTC. Without it the token does not expire.",

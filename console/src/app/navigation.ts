@@ -23,7 +23,7 @@ import type { LucideIcon } from "lucide-react"
 import type { Scope } from "../kernel/Scopes.ts"
 import { t } from "../kernel/texts.en.ts"
 
-export interface Entry {
+interface Entry {
   readonly to: string
   readonly title: string
   readonly icon: LucideIcon
@@ -33,7 +33,7 @@ export interface Entry {
   readonly letter?: string
 }
 
-export interface Group {
+interface Group {
   readonly title: string
   readonly entries: ReadonlyArray<Entry>
 }

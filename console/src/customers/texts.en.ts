@@ -10,7 +10,6 @@ export const t = {
   externalIdHint: "Your own identifier of the customer, such as that of your CRM",
   integrations: "Integrations",
   instances: "Instances",
-  activity: "Activity",
   failing: (name: string) => `${name}: error`,
   license: "License",
   ends: "Ends",

@@ -4,19 +4,16 @@ import { Plus } from "lucide-react"
 import { useState } from "react"
 import { formatAmount } from "../kernel/Amount.ts"
 import type { Entitlement, License } from "../kernel/Contract.ts"
-import { useRead, useRows } from "../kernel/Queries.ts"
+import { useRows } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
-import { usePathName } from "../kernel/Url.ts"
 import { Button } from "../widgets/Button.tsx"
 import { complete, DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
-import { Facts, PageHead } from "../widgets/Page.tsx"
+import { Facts } from "../widgets/Page.tsx"
 import { nameColumn, updatedColumn } from "../widgets/records/Columns.tsx"
-import { EventList } from "../widgets/records/EventList.tsx"
-import { ListLink } from "../widgets/records/Links.tsx"
-import { Empty, NotAllowed, Read, ReadOnly } from "../widgets/States.tsx"
-import { Tabs } from "../widgets/Tabs.tsx"
+import { activityTab, deleteAction, editAction, pageOf, RecordPage } from "../widgets/records/RecordPage.tsx"
+import { Empty, NotAllowed } from "../widgets/States.tsx"
 import { Code, Moment, Tag } from "../widgets/Tag.tsx"
 import { AddToGroup, DeleteEntitlement, RemoveFromGroup } from "./EntitlementDialogs.tsx"
 import { EditEntitlement } from "./EntitlementForm.tsx"
@@ -116,66 +113,44 @@ const Licenses = ({ slug }: { readonly slug: string }) => {
   )
 }
 
-const Loaded = ({ entitlement }: { readonly entitlement: Entitlement }) => {
+const Loaded = ({ record: entitlement }: { readonly record: Entitlement }) => {
   const navigate = useNavigate()
-  const [opened, setOpened] = useState<"edit" | "delete">()
   const mayWrite = useCan("write:entitlements")
-  const close = () => setOpened(undefined)
   return (
-    <>
-      <PageHead
-        title={entitlement.name}
-        crumbs={<ListLink to="/entitlements">{t.title}</ListLink>}
-        actions={
-          mayWrite ? (
-            <>
-              <Button onPress={() => setOpened("edit")}>{common.common.edit}</Button>
-              <Button onPress={() => setOpened("delete")}>{common.common.remove}</Button>
-            </>
-          ) : undefined
-        }
-      >
-        <Code>{entitlement.slug}</Code>
-        <span>{t.types[entitlement.type]}</span>
-        {!entitlement.userFacing && <Tag tone="neutral">{t.internal}</Tag>}
-        {entitlement.description !== null && <span>{entitlement.description}</span>}
-      </PageHead>
-      {!mayWrite && <ReadOnly />}
-      <Tabs
-        label={entitlement.name}
-        items={[
-          { id: "definition", title: t.tabs.definition, content: () => <Definition entitlement={entitlement} /> },
-          {
-            id: "groups",
-            title: t.tabs.groups,
-            content: () => <Groups entitlement={entitlement} mayWrite={mayWrite} />,
-          },
-          { id: "licenses", title: t.tabs.licenses, content: () => <Licenses slug={entitlement.slug} /> },
-          {
-            id: "activity",
-            title: t.tabs.activity,
-            content: () => <EventList label={t.tabs.activity} filters={{ resource: entitlement.id }} />,
-          },
-        ]}
-      />
-      {opened === "edit" && <EditEntitlement entitlement={entitlement} onClose={close} />}
-      {opened === "delete" && (
-        <DeleteEntitlement
-          entitlement={entitlement}
-          onClose={close}
-          onDone={() => void navigate({ to: "/entitlements" })}
-        />
-      )}
-    </>
+    <RecordPage
+      title={entitlement.name}
+      list={{ to: "/entitlements", title: t.title }}
+      isReadOnly={!mayWrite}
+      actions={[
+        editAction(mayWrite, (close) => <EditEntitlement entitlement={entitlement} onClose={close} />),
+        deleteAction(mayWrite, (close) => (
+          <DeleteEntitlement
+            entitlement={entitlement}
+            onClose={close}
+            onDone={() => void navigate({ to: "/entitlements" })}
+          />
+        )),
+      ]}
+      facts={
+        <>
+          <Code>{entitlement.slug}</Code>
+          <span>{t.types[entitlement.type]}</span>
+          {!entitlement.userFacing && <Tag tone="neutral">{t.internal}</Tag>}
+          {entitlement.description !== null && <span>{entitlement.description}</span>}
+        </>
+      }
+      tabs={[
+        { id: "definition", title: t.tabs.definition, content: () => <Definition entitlement={entitlement} /> },
+        { id: "groups", title: t.tabs.groups, content: () => <Groups entitlement={entitlement} mayWrite={mayWrite} /> },
+        { id: "licenses", title: t.tabs.licenses, content: () => <Licenses slug={entitlement.slug} /> },
+        activityTab(entitlement),
+      ]}
+    />
   )
 }
 
-export const Page = () => {
-  const slug = usePathName()
-  const entitlement = useRead("GET /api/entitlements/:entitlementSlug", { params: { entitlementSlug: slug } })
-  return (
-    <Read of={entitlement} title={slug}>
-      {(found) => <Loaded key={found.id} entitlement={found} />}
-    </Read>
-  )
-}
+export const Page = pageOf(
+  "GET /api/entitlements/:entitlementSlug",
+  (entitlementSlug) => ({ params: { entitlementSlug } }),
+  Loaded,
+)

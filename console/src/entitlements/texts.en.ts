@@ -57,7 +57,7 @@ export const t = {
   removeFromTitle: (entitlement: string, group: string) => `Remove "${entitlement}" from the group "${group}"?`,
   removeFromText: "The group then reads its usage no more. Licenses and usage stay.",
   noGroups: "It is in no group",
-  tabs: { definition: "Definition", groups: "Groups", licenses: "Licenses", activity: "Activity" },
+  tabs: { definition: "Definition", groups: "Groups", licenses: "Licenses" },
   noLicenses: "No license grants it",
   noLicensesDetail: "Grant it on the page of a license version.",
   family: "Family",

@@ -1,23 +1,25 @@
 /** One flag: its targetings as sentences, its variants, and a place to try it out. */
 import { useNavigate } from "@tanstack/react-router"
-import { Ellipsis } from "lucide-react"
 import { useState } from "react"
 import type { FeatureFlag } from "../kernel/Contract.ts"
-import { useRead, useWrite } from "../kernel/Queries.ts"
+import { useWrite } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
-import { usePathName } from "../kernel/Url.ts"
-import { Button } from "../widgets/Button.tsx"
 import { complete, DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
 import { ConfirmDialog, FormDialog } from "../widgets/forms/Form.tsx"
-import { Menu } from "../widgets/Menu.tsx"
-import { Facts, PageHead } from "../widgets/Page.tsx"
-import { EventList } from "../widgets/records/EventList.tsx"
-import { ListLink } from "../widgets/records/Links.tsx"
-import { Empty, Read, ReadOnly } from "../widgets/States.tsx"
-import { Tabs } from "../widgets/Tabs.tsx"
-import { Code, Moment, Tag } from "../widgets/Tag.tsx"
+import { Facts } from "../widgets/Page.tsx"
+import {
+  activityTab,
+  deleteAction,
+  editAction,
+  inMenu,
+  LastChange,
+  pageOf,
+  RecordPage,
+} from "../widgets/records/RecordPage.tsx"
+import { Empty } from "../widgets/States.tsx"
+import { Code, Tag } from "../widgets/Tag.tsx"
 import { EditFlag } from "./FlagForm.tsx"
 import { FlagState } from "./FlagState.tsx"
 import { Targetings } from "./Targetings.tsx"
@@ -102,72 +104,45 @@ const SwitchFlag = ({ flag: shown, onClose }: { readonly flag: FeatureFlag; read
   )
 }
 
-const Loaded = ({ flag }: { readonly flag: FeatureFlag }) => {
-  const [opened, setOpened] = useState<"edit" | "switch" | "delete">()
+const Loaded = ({ record: flag }: { readonly record: FeatureFlag }) => {
   const mayWrite = useCan("write:feature_flags")
-  const close = () => setOpened(undefined)
   return (
-    <>
-      <PageHead
-        title={flag.name}
-        crumbs={<ListLink to="/flags">{t.title}</ListLink>}
-        actions={
-          mayWrite ? (
-            <>
-              <Button onPress={() => setOpened("switch")}>{flag.enabled ? t.turnOff : t.turnOn}</Button>
-              <Button onPress={() => setOpened("edit")}>{common.common.edit}</Button>
-              <Menu
-                label={common.common.moreActions}
-                actions={[
-                  { id: "delete", title: common.common.remove, isDangerous: true, run: () => setOpened("delete") },
-                ]}
-              >
-                <Ellipsis aria-hidden size={16} />
-              </Menu>
-            </>
-          ) : undefined
-        }
-      >
-        <Code>{flag.key}</Code>
-        <FlagState isOn={flag.enabled} />
-        <span>{t.types[flag.type]}</span>
-        {flag.defaultVariant !== null && (
-          <span>
-            {t.defaultVariant} <Code>{flag.defaultVariant}</Code>
-          </span>
-        )}
-        {flag.description !== null && <span>{flag.description}</span>}
-        <span>
-          {common.common.updated} <Moment at={flag.updatedAt} relative /> {common.common.by(flag.updatedBy.name)}
-        </span>
-      </PageHead>
-      {!mayWrite && <ReadOnly />}
-      <Tabs
-        label={flag.name}
-        items={[
-          { id: "targetings", title: t.targetings, content: () => <Targetings flag={flag} /> },
-          { id: "variants", title: t.variants, content: () => <Variants flag={flag} /> },
-          { id: "try", title: t.tryOut, content: () => <TryOut flag={flag} /> },
-          {
-            id: "activity",
-            title: t.activity,
-            content: () => <EventList label={t.activity} filters={{ resource: flag.id }} />,
-          },
-        ]}
-      />
-      {opened === "edit" && <EditFlag flag={flag} onClose={close} />}
-      {opened === "switch" && <SwitchFlag flag={flag} onClose={close} />}
-      {opened === "delete" && <DeleteFlag flag={flag} onClose={close} />}
-    </>
+    <RecordPage
+      title={flag.name}
+      list={{ to: "/flags", title: t.title }}
+      isReadOnly={!mayWrite}
+      actions={[
+        {
+          id: "switch",
+          title: flag.enabled ? t.turnOff : t.turnOn,
+          isAllowed: mayWrite,
+          dialog: (close) => <SwitchFlag flag={flag} onClose={close} />,
+        },
+        editAction(mayWrite, (close) => <EditFlag flag={flag} onClose={close} />),
+        inMenu(deleteAction(mayWrite, (close) => <DeleteFlag flag={flag} onClose={close} />)),
+      ]}
+      facts={
+        <>
+          <Code>{flag.key}</Code>
+          <FlagState isOn={flag.enabled} />
+          <span>{t.types[flag.type]}</span>
+          {flag.defaultVariant !== null && (
+            <span>
+              {t.defaultVariant} <Code>{flag.defaultVariant}</Code>
+            </span>
+          )}
+          {flag.description !== null && <span>{flag.description}</span>}
+          <LastChange record={flag} />
+        </>
+      }
+      tabs={[
+        { id: "targetings", title: t.targetings, content: () => <Targetings flag={flag} /> },
+        { id: "variants", title: t.variants, content: () => <Variants flag={flag} /> },
+        { id: "try", title: t.tryOut, content: () => <TryOut flag={flag} /> },
+        activityTab(flag),
+      ]}
+    />
   )
 }
 
-export const Page = () => {
-  const key = usePathName()
-  const flag = useRead("GET /api/feature-flags/:key", { params: { key } })
-  return (
-    <Read of={flag} title={key}>
-      {(found) => <Loaded key={found.id} flag={found} />}
-    </Read>
-  )
-}
+export const Page = pageOf("GET /api/feature-flags/:key", (key) => ({ params: { key } }), Loaded)

@@ -141,5 +141,4 @@ export const t = {
     SPLIT: "A targeting matched, and the targeting key is within its percentage.",
     DISABLED: "The flag is off: the fallback value.",
   },
-  activity: "Activity",
 } as const

@@ -3,19 +3,14 @@ import { useNavigate } from "@tanstack/react-router"
 import { Plus } from "lucide-react"
 import { useState } from "react"
 import type { Entitlement, EntitlementGroup } from "../kernel/Contract.ts"
-import { useRead, useRows } from "../kernel/Queries.ts"
+import { useRows } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
-import { t as common } from "../kernel/texts.en.ts"
-import { usePathName } from "../kernel/Url.ts"
 import { Button } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
-import { PageHead } from "../widgets/Page.tsx"
 import { nameColumn, updatedColumn } from "../widgets/records/Columns.tsx"
-import { EventList } from "../widgets/records/EventList.tsx"
-import { ListLink } from "../widgets/records/Links.tsx"
-import { Empty, Read, ReadOnly } from "../widgets/States.tsx"
-import { Tabs } from "../widgets/Tabs.tsx"
+import { activityTab, deleteAction, editAction, pageOf, RecordPage } from "../widgets/records/RecordPage.tsx"
+import { Empty } from "../widgets/States.tsx"
 import { Code } from "../widgets/Tag.tsx"
 import { AddEntitlement, DeleteGroup, RemoveEntitlement } from "./GroupDialogs.tsx"
 import { EditGroup } from "./GroupForm.tsx"
@@ -70,61 +65,41 @@ const Entitlements = ({ group, mayWrite }: { readonly group: EntitlementGroup; r
   )
 }
 
-const Loaded = ({ group }: { readonly group: EntitlementGroup }) => {
+const Loaded = ({ record: group }: { readonly record: EntitlementGroup }) => {
   const navigate = useNavigate()
-  const [opened, setOpened] = useState<"edit" | "delete">()
   const mayWrite = useCan("write:entitlements")
-  const close = () => setOpened(undefined)
   return (
-    <>
-      <PageHead
-        title={group.name}
-        crumbs={<ListLink to="/entitlement-groups">{t.title}</ListLink>}
-        actions={
-          mayWrite ? (
-            <>
-              <Button onPress={() => setOpened("edit")}>{common.common.edit}</Button>
-              <Button onPress={() => setOpened("delete")}>{common.common.remove}</Button>
-            </>
-          ) : undefined
-        }
-      >
-        <Code>{group.slug}</Code>
-        {group.description !== null && <span>{group.description}</span>}
-      </PageHead>
-      {!mayWrite && <ReadOnly />}
-      <Tabs
-        label={group.name}
-        items={[
-          {
-            id: "entitlements",
-            title: t.tabs.entitlements,
-            content: () => <Entitlements group={group} mayWrite={mayWrite} />,
-          },
-          { id: "usage", title: t.tabs.usage, content: () => <GroupUsage slug={group.slug} /> },
-          {
-            id: "activity",
-            title: t.tabs.activity,
-            content: () => <EventList label={t.tabs.activity} filters={{ resource: group.id }} />,
-          },
-        ]}
-      />
-      {opened === "edit" && <EditGroup group={group} onClose={close} />}
-      {opened === "delete" && (
-        <DeleteGroup group={group} onClose={close} onDone={() => void navigate({ to: "/entitlement-groups" })} />
-      )}
-    </>
+    <RecordPage
+      title={group.name}
+      list={{ to: "/entitlement-groups", title: t.title }}
+      isReadOnly={!mayWrite}
+      actions={[
+        editAction(mayWrite, (close) => <EditGroup group={group} onClose={close} />),
+        deleteAction(mayWrite, (close) => (
+          <DeleteGroup group={group} onClose={close} onDone={() => void navigate({ to: "/entitlement-groups" })} />
+        )),
+      ]}
+      facts={
+        <>
+          <Code>{group.slug}</Code>
+          {group.description !== null && <span>{group.description}</span>}
+        </>
+      }
+      tabs={[
+        {
+          id: "entitlements",
+          title: t.tabs.entitlements,
+          content: () => <Entitlements group={group} mayWrite={mayWrite} />,
+        },
+        { id: "usage", title: t.tabs.usage, content: () => <GroupUsage slug={group.slug} /> },
+        activityTab(group),
+      ]}
+    />
   )
 }
 
-export const Page = () => {
-  const slug = usePathName()
-  const group = useRead("GET /api/entitlement-groups/:entitlementGroupSlug", {
-    params: { entitlementGroupSlug: slug },
-  })
-  return (
-    <Read of={group} title={slug}>
-      {(found) => <Loaded key={found.id} group={found} />}
-    </Read>
-  )
-}
+export const Page = pageOf(
+  "GET /api/entitlement-groups/:entitlementGroupSlug",
+  (entitlementGroupSlug) => ({ params: { entitlementGroupSlug } }),
+  Loaded,
+)

@@ -17,7 +17,7 @@ export const t = {
   leaveText: "The group then reads its usage no more. Licenses and usage stay.",
   noEntitlements: "The group has no entitlements",
   noEntitlementsDetail: "Add those whose usage is read together.",
-  tabs: { entitlements: "Entitlements", usage: "Usage", activity: "Activity" },
+  tabs: { entitlements: "Entitlements", usage: "Usage" },
   instance: "Instance",
   show: "Show the usage",
   chooseInstance: "Choose an instance",

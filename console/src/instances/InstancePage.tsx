@@ -1,6 +1,5 @@
 /** One instance: what it may use, what it uses, and everything that support asks about it. */
 import { useNavigate } from "@tanstack/react-router"
-import { Ellipsis } from "lucide-react"
 import { useState } from "react"
 import type { Instance } from "../kernel/Contract.ts"
 import { formatBoundary, words } from "../kernel/Formats.ts"
@@ -8,18 +7,13 @@ import { useUpdate } from "../kernel/forms/Update.ts"
 import { useRead } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
-import { usePathName } from "../kernel/Url.ts"
-import { Button } from "../widgets/Button.tsx"
-import { Menu } from "../widgets/Menu.tsx"
-import { PageHead } from "../widgets/Page.tsx"
-import { EventList } from "../widgets/records/EventList.tsx"
 import { ImpactDialog } from "../widgets/records/ImpactDialog.tsx"
 import { Integrations } from "../widgets/records/Integrations.tsx"
-import { ListLink, RecordLink } from "../widgets/records/Links.tsx"
+import { RecordLink } from "../widgets/records/Links.tsx"
 import { MetadataTab } from "../widgets/records/MetadataTab.tsx"
+import { activityTab, deleteAction, editAction, inMenu, pageOf, RecordPage } from "../widgets/records/RecordPage.tsx"
 import { t as records } from "../widgets/records/texts.en.ts"
-import { Read, ReadOnly } from "../widgets/States.tsx"
-import { Tabs } from "../widgets/Tabs.tsx"
+import { Read } from "../widgets/States.tsx"
 import { Code } from "../widgets/Tag.tsx"
 import { CheckDialog } from "./CheckDialog.tsx"
 import { EditInstance, updateOf } from "./InstanceForm.tsx"
@@ -48,20 +42,23 @@ const DeleteInstance = ({ instance, onClose }: { readonly instance: Instance; re
   )
 }
 
-const ALL = { query: { limit: "200" } }
-
-/** The zone and its release, for readers who may see them. Instances name the zone by its id, which has no path of its own. */
-const ZoneFact = ({ zoneId }: { readonly zoneId: string }) => {
-  const zones = useRead("GET /api/deployment-zones", ALL, { when: useCan("read:deployment_zones") })
-  const releases = useRead("GET /api/releases", ALL, { when: useCan("read:releases") })
-  const zone = zones.data?.items.find(({ id }) => id === zoneId)
-  if (zone === undefined) return null
-  const release = releases.data?.items.find(({ id }) => id === zone.releaseId)
+/** The zone and the release that it runs, for readers who may see it. */
+const ZoneFact = ({ slug }: { readonly slug: string }) => {
+  const params = { deploymentZoneSlug: slug }
+  const mayRead = useCan("read:deployment_zones")
+  const zone = useRead("GET /api/deployment-zones/:deploymentZoneSlug", { params }, { when: mayRead })
+  const newest = useRead(
+    "GET /api/deployment-zones/:deploymentZoneSlug/deployments",
+    { params, query: { limit: "1" } },
+    { when: mayRead },
+  )
+  // A zone that runs nothing has had deployments too.
+  const deployment = newest.data?.items.find(({ releaseId }) => releaseId === zone.data?.releaseId)
   return (
-    <span>
-      {t.zone.toLowerCase()} <RecordLink kind="zone" slug={zone.slug} />
-      {release !== undefined && `, ${t.release} ${release.version}`}
-    </span>
+    <>
+      <RecordLink kind="zone" slug={slug} />
+      {deployment !== undefined && `, ${t.release} ${deployment.releaseVersion}`}
+    </>
   )
 }
 
@@ -78,73 +75,64 @@ const LicenseFact = ({ slug }: { readonly slug: string }) => {
   )
 }
 
-type Opened = "edit" | "delete" | "bundle" | { readonly why: string }
-
-const Loaded = ({ instance }: { readonly instance: Instance }) => {
-  const [opened, setOpened] = useState<Opened>()
+const Loaded = ({ record: instance }: { readonly record: Instance }) => {
+  const [why, setWhy] = useState<string>()
   const mayWrite = useCan("write:instances")
-  const mayIssue = useCan("write:licenses")
   const update = useUpdate("PATCH /api/instances/:instanceSlug", updateOf(instance))
   const usage = useUsage(instance.slug)
-  const close = () => setOpened(undefined)
-  const { slug } = instance
+  const { endLicenseDate, slug, startLicenseDate } = instance
   const lines = usage.data?.lines ?? []
   const choices = lines.map(({ usage: { entitlementName, entitlementSlug } }) => ({
     id: entitlementSlug,
     title: entitlementName,
   }))
-  const { endLicenseDate, startLicenseDate } = instance
+  const check = (entitlement: string, close: () => void) => (
+    <CheckDialog instanceSlug={slug} entitlement={entitlement} choices={choices} onClose={close} />
+  )
   return (
     <>
-      <PageHead
+      <RecordPage
         title={instance.name}
+        list={{ to: "/customers", title: t.customers }}
         crumbs={
-          <>
-            <ListLink to="/customers">{t.customers}</ListLink>
-            <span>
-              <RecordLink kind="customer" slug={instance.customerSlug} />
-            </span>
-          </>
+          <span>
+            <RecordLink kind="customer" slug={instance.customerSlug} />
+          </span>
         }
-        actions={
+        isReadOnly={!mayWrite}
+        actions={[
+          { id: "check", title: t.check, isAllowed: true, dialog: (close) => check(choices[0]?.id ?? "", close) },
+          {
+            id: "bundle",
+            title: t.issueBundle,
+            isAllowed: useCan("write:licenses"),
+            dialog: (close) => <IssueBundle instanceSlug={slug} onClose={close} />,
+          },
+          editAction(mayWrite, (close) => <EditInstance instance={instance} onClose={close} />),
+          inMenu(deleteAction(mayWrite, (close) => <DeleteInstance instance={instance} onClose={close} />)),
+        ]}
+        facts={
           <>
-            <Button onPress={() => setOpened({ why: choices[0]?.id ?? "" })}>{t.check}</Button>
-            {mayIssue && <Button onPress={() => setOpened("bundle")}>{t.issueBundle}</Button>}
-            {mayWrite && (
-              <>
-                <Button onPress={() => setOpened("edit")}>{common.common.edit}</Button>
-                <Menu
-                  label={common.common.moreActions}
-                  actions={[
-                    { id: "delete", title: common.common.remove, isDangerous: true, run: () => setOpened("delete") },
-                  ]}
-                >
-                  <Ellipsis aria-hidden size={16} />
-                </Menu>
-              </>
+            <Code>{slug}</Code>
+            <LicenseFact slug={instance.licenseSlug} />
+            <span>
+              {formatBoundary(startLicenseDate)} -{" "}
+              {endLicenseDate === null ? t.openEnded : formatBoundary(endLicenseDate)}
+            </span>
+            <TermState instance={instance} graceEndsAt={usage.data?.check?.graceEndsAt} />
+            {instance.deploymentZoneSlug !== null && (
+              <span>
+                {t.zone.toLowerCase()} <ZoneFact slug={instance.deploymentZoneSlug} />
+              </span>
             )}
           </>
         }
-      >
-        <Code>{slug}</Code>
-        <LicenseFact slug={instance.licenseSlug} />
-        <span>
-          {formatBoundary(startLicenseDate)} - {endLicenseDate === null ? t.openEnded : formatBoundary(endLicenseDate)}
-        </span>
-        <TermState instance={instance} graceEndsAt={usage.data?.check?.graceEndsAt} />
-        {instance.deploymentZoneId !== null && <ZoneFact zoneId={instance.deploymentZoneId} />}
-      </PageHead>
-      {!mayWrite && <ReadOnly />}
-      <Tabs
-        label={instance.name}
-        items={[
+        tabs={[
           {
             id: "usage",
             title: t.tabs.usage,
             content: () => (
-              <Read of={usage}>
-                {(found) => <UsageTab instanceSlug={slug} lines={found.lines} onWhy={(why) => setOpened({ why })} />}
-              </Read>
+              <Read of={usage}>{(found) => <UsageTab instanceSlug={slug} lines={found.lines} onWhy={setWhy} />}</Read>
             ),
           },
           {
@@ -167,29 +155,12 @@ const Loaded = ({ instance }: { readonly instance: Instance }) => {
             title: records.integrations.title,
             content: () => <Integrations records={instance.integrations} />,
           },
-          {
-            id: "activity",
-            title: t.tabs.activity,
-            content: () => <EventList label={t.tabs.activity} filters={{ resource: instance.id }} />,
-          },
+          activityTab(instance),
         ]}
       />
-      {opened === "edit" && <EditInstance instance={instance} onClose={close} />}
-      {opened === "delete" && <DeleteInstance instance={instance} onClose={close} />}
-      {opened === "bundle" && <IssueBundle instanceSlug={slug} onClose={close} />}
-      {typeof opened === "object" && (
-        <CheckDialog instanceSlug={slug} entitlement={opened.why} choices={choices} onClose={close} />
-      )}
+      {why !== undefined && check(why, () => setWhy(undefined))}
     </>
   )
 }
 
-export const Page = () => {
-  const slug = usePathName()
-  const instance = useRead("GET /api/instances/:instanceSlug", { params: { instanceSlug: slug } })
-  return (
-    <Read of={instance} title={slug}>
-      {(found) => <Loaded key={found.id} instance={found} />}
-    </Read>
-  )
-}
+export const Page = pageOf("GET /api/instances/:instanceSlug", (instanceSlug) => ({ params: { instanceSlug } }), Loaded)

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query"
 import { call } from "../kernel/Api.ts"
 import type { CheckAnswer, CheckResult, Usage } from "../kernel/Contract.ts"
-import { keyOf, useRead } from "../kernel/Queries.ts"
+import { enabledWhen, keyOf, useRead } from "../kernel/Queries.ts"
 
 const MAX_CHECKS = 100
 const LIVE_MS = 15_000
@@ -13,7 +13,7 @@ export interface UsageLine {
   readonly check: CheckAnswer | undefined
 }
 
-export interface InstanceUsage {
+interface InstanceUsage {
   readonly lines: ReadonlyArray<UsageLine>
   readonly check: CheckResult | undefined
 }
@@ -21,7 +21,7 @@ export interface InstanceUsage {
 /** A check changes nothing unless it consumes, so its answer is kept like that of a reading. */
 const useExplained = (instanceSlug: string, entitlements: ReadonlyArray<string>) =>
   useQuery({
-    queryKey: keyOf("POST /api/instances/:instanceSlug/check", { instanceSlug, entitlements }),
+    queryKey: keyOf("POST /api/instances/:instanceSlug/check", { params: { instanceSlug }, entitlements }),
     queryFn: ({ signal }) =>
       call(
         "POST /api/instances/:instanceSlug/check",
@@ -31,7 +31,7 @@ const useExplained = (instanceSlug: string, entitlements: ReadonlyArray<string>)
         },
         { signal },
       ),
-    enabled: entitlements.length > 0,
+    enabled: enabledWhen(entitlements.length > 0),
     refetchInterval: LIVE_MS,
   })
 

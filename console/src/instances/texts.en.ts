@@ -36,7 +36,6 @@ export const t = {
     seats: "Seats",
     keys: "Keys",
     offline: "Offline",
-    activity: "Activity",
   },
   usage: {
     entitlement: "Entitlement",

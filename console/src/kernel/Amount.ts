@@ -104,13 +104,9 @@ export const numberOrText = (text: string): number | string =>
   NUMBER.test(text.trim()) && Number.isFinite(Number(text)) ? exactNumber(text.trim()) : text
 
 const formatter = new Intl.NumberFormat(undefined, { maximumFractionDigits: 18 })
-const percent = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 0 })
 
 /** An amount in the reader's notation. `Intl` writes text exactly. */
 export const formatAmount = (amount: Amount): string => formatter.format(amount as Intl.StringNumericLiteral)
-
-/** A share of one, such as 0.8, as a percentage. */
-export const formatShare = (share: number): string => percent.format(share)
 
 /** For bars and comparisons only. */
 export const approximate = (amount: Amount): number => Number(amount)

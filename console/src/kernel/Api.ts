@@ -67,7 +67,7 @@ export const setWebhooksOrigin = (origin: string): void => {
 const isWebhook = (path: string) => path === "/api/webhooks" || path.startsWith("/api/webhooks/")
 
 /** The path and query of a request. */
-export const urlOf = (
+const urlOf = (
   path: string,
   { params = {}, query = {} }: { readonly params?: object | undefined; readonly query?: object | undefined },
 ): string => {
@@ -131,7 +131,7 @@ export const send = async (path: string, init: RequestInit): Promise<Response> =
   throw problem
 }
 
-export interface CallOptions {
+interface CallOptions {
   readonly signal?: AbortSignal | undefined
   /** A POST that is sent again with its key happens once. */
   readonly idempotencyKey?: string

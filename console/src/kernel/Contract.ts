@@ -60,7 +60,7 @@ type QueryOf<S> = [S] extends [never]
 type BodyOf<S> = [S] extends [never] ? { readonly body?: never } : { readonly body: Wire<S> }
 
 /** Every operation by method and path: what a request needs, and the JSON of its answer. */
-export type Operations = {
+type Operations = {
   readonly [E in Endpoint as KeyOf<E>]: E extends { readonly path: infer Path }
     ? {
         readonly request: Params<Path> & QueryOf<HttpApiEndpoint.Query<E>> & BodyOf<HttpApiEndpoint.Payload<E>>
@@ -78,13 +78,11 @@ export type Body<O extends Operation> = Request<O> extends { readonly body: infe
 export type Item<O extends Operation> = Answer<O> extends { readonly items: ReadonlyArray<infer I> } ? I : never
 
 /** The answer with `?dryRun=true`. */
-export type DryRun<O extends Operation> = Extract<Answer<O>, { readonly dryRun: true }>
+type DryRun<O extends Operation> = Extract<Answer<O>, { readonly dryRun: true }>
 /** The dry run of any operation. */
 export type AnyDryRun = DryRun<Operation>
 /** The operations that take `?dryRun=true`. */
 export type DryRunnable = { readonly [O in Operation]: [DryRun<O>] extends [never] ? never : O }[Operation]
-/** The answer without it. */
-export type Done<O extends Operation> = Exclude<Answer<O>, { readonly dryRun: true }>
 
 export type Me = Answer<"GET /api/me">
 export type PlatformMe = Answer<"GET /api/platform/me">

@@ -12,7 +12,7 @@ export interface Tokens {
   readonly expiresAt: number
 }
 
-export interface Pending {
+interface Pending {
   readonly state: string
   readonly nonce: string
   readonly verifier: string

@@ -3,7 +3,7 @@ import { useSyncExternalStore } from "react"
 
 export type Theme = "system" | "light" | "dark"
 
-export interface Preferences {
+interface Preferences {
   readonly theme: Theme
   /** Whether single letters are shortcuts. */
   readonly letters: boolean

@@ -7,9 +7,11 @@ import {
   useQuery,
   useQueryClient,
 } from "@tanstack/react-query"
+import type { QueryKey } from "@tanstack/react-query"
 import { useEffect, useRef, useState } from "react"
 import { call, Problem } from "./Api.ts"
 import type { Answer, Item, Operation, Request } from "./Contract.ts"
+import { deleteAndLeave, mayRead } from "./refresh/Leaving.ts"
 import { t } from "./texts.en.ts"
 
 const MAX_REPEATS = 2
@@ -24,6 +26,7 @@ export const createQueries = (): QueryClient =>
     defaultOptions: {
       queries: {
         staleTime: 10_000,
+        enabled: mayRead,
         refetchOnWindowFocus: true,
         networkMode: "always",
         retry: (count, error) => count < MAX_REPEATS && isTemporary(error),
@@ -34,7 +37,7 @@ export const createQueries = (): QueryClient =>
     },
   })
 
-type GetOperation = Extract<Operation, `GET ${string}`>
+export type GetOperation = Extract<Operation, `GET ${string}`>
 
 interface ReadOptions<A> {
   /** Reads only if this is true. */
@@ -55,6 +58,12 @@ const intervalOf = <A, D>(
   return { refetchInterval: ({ state: { data } }) => every(data === undefined ? undefined : readFrom(data)) }
 }
 
+/** For answers that are read only under a condition. */
+export const enabledWhen =
+  (condition: boolean) =>
+  (query: { readonly queryKey: QueryKey }): boolean =>
+    condition && mayRead(query)
+
 /** The key under which an answer is kept: first the path, so that events can invalidate by it. */
 export const keyOf = (operation: string, request: unknown): ReadonlyArray<unknown> => [
   operation.slice(operation.indexOf(" ") + 1),
@@ -71,7 +80,7 @@ export const useRead = <O extends GetOperation>(
     queryKey: keyOf(operation, request),
     queryFn: ({ signal }) => call(operation, request, { signal }),
     placeholderData: keepPreviousData,
-    enabled: options.when ?? true,
+    enabled: enabledWhen(options.when ?? true),
     ...intervalOf(options, (answer: Answer<O>) => answer),
   })
 
@@ -154,7 +163,7 @@ export const useRows = <O extends ListOperation>(
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => (page.hasMore ? page.nextCursor : undefined),
     placeholderData: keepPreviousData,
-    enabled: options.when ?? true,
+    enabled: enabledWhen(options.when ?? true),
     ...intervalOf(options, itemsOf<O>),
   })
   return {
@@ -206,29 +215,21 @@ export const useQuiet = (text: string): string => {
 interface ChangeOptions {
   /** Paths whose answers the change makes stale; all by default. */
   readonly stale?: ReadonlyArray<string>
-  /** A deletion whose `done` leaves the page of the record. What was read about the record is not read again. */
-  readonly leavesPage?: boolean
 }
 
 /** Runs a change of something, one at a time, and reads again what it made stale. */
 export const useChange = <A, V>(
-  operation: Operation,
   run: (variables: V) => Promise<A>,
-  { done, leavesPage = false, stale }: ChangeOptions & { readonly done?: (answer: A, variables: V) => void },
+  { done, stale }: ChangeOptions & { readonly done?: (answer: A, variables: V) => void },
 ) => {
   const queries = useQueryClient()
-  const own = operation.slice(operation.indexOf(" ") + 1)
   // Set at once, unlike the state of the mutation: the second press of a double click comes before the page is drawn again.
   const isBusy = useRef(false)
   const mutation = useMutation<A, Error, V>({
     mutationFn: run,
     onSuccess: (answer, variables) => {
       void queries.invalidateQueries({
-        predicate: ({ queryKey: [key] }) => {
-          const path = String(key)
-          const isGone = leavesPage && (path === own || path.startsWith(`${own}/`))
-          return !isGone && (stale?.some((one) => path.startsWith(one)) ?? true)
-        },
+        predicate: ({ queryKey: [path] }) => stale?.some((one) => String(path).startsWith(one)) ?? true,
       })
       done?.(answer, variables)
     },
@@ -250,6 +251,8 @@ export const useChange = <A, V>(
 /** What a write makes stale, and what follows it. */
 export interface WriteOptions<O extends Operation> extends ChangeOptions {
   readonly done?: (answer: Answer<O>, request: Request<O>) => void
+  /** A deletion whose `done` leaves the page of the record. */
+  readonly leavesPage?: boolean
 }
 
 /** Whether the service may have made a change without the answer arriving. */
@@ -259,9 +262,14 @@ const isUnknown = (error: unknown): boolean => error instanceof Problem && (erro
  * Changes something. A POST keeps its `Idempotency-Key` until its outcome is known: if the answer is lost, sending the same again
  * happens once. Other writes are not repeated.
  */
-export const useWrite = <O extends Operation>(operation: O, options: WriteOptions<O> = {}) => {
+export const useWrite = <O extends Operation>(
+  operation: O,
+  { leavesPage = false, ...options }: WriteOptions<O> = {},
+) => {
+  const queries = useQueryClient()
   const pending = useRef<{ readonly key: string; readonly text: string }>(undefined)
   const run = async (request: Request<O>): Promise<Answer<O>> => {
+    if (leavesPage) return deleteAndLeave(queries, operation, request, () => call(operation, request))
     if (!operation.startsWith("POST")) return call(operation, request)
     const text = JSON.stringify(request)
     if (pending.current?.text !== text) pending.current = { key: crypto.randomUUID(), text }
@@ -274,7 +282,7 @@ export const useWrite = <O extends Operation>(operation: O, options: WriteOption
       throw error
     }
   }
-  return useChange(operation, run, options)
+  return useChange(run, options)
 }
 
 /** The members of an object that are not `undefined`, for bodies with optional properties. */

@@ -9,7 +9,7 @@ import type { Me, PlatformMe } from "./Contract.ts"
 import * as OpenId from "./OpenId.ts"
 import type { Tokens } from "./OpenId.ts"
 
-export type Method = "token" | "oidc" | "platform"
+type Method = "token" | "oidc" | "platform"
 
 /** Why nobody is signed in. */
 export type Ended = "never" | "signed-out" | "locked" | "other-tab"
@@ -180,7 +180,7 @@ const subscribe = (listener: () => void) => {
 }
 
 /** The session as it is now. */
-export const currentSession = (): Session => session
+const currentSession = (): Session => session
 
 /** The session, also while nobody is signed in. */
 export const useSessionState = (): Session => useSyncExternalStore(subscribe, currentSession)

@@ -140,5 +140,3 @@ export const t = {
       `${count.toLocaleString()}${truncated ? "+" : ""}${shown < count ? ` (${shown.toLocaleString()} shown)` : ""}`,
   },
 } as const
-
-export type Texts = typeof t

@@ -86,7 +86,6 @@ const Editor = ({ field, mayWrite }: { readonly field: MetadataField; readonly m
   }, [schema, typed])
   // The service first says what is wrong with the schema, so that it stands at the text.
   const check = useChange(
-    CHANGE,
     async (jsonSchema: MetadataField["jsonSchema"]) => {
       const replaces = ({ jsonSchema: stored }: MetadataField) => ({ jsonSchema: stored })
       const body = await bodyOfEdit({ seen, replaces, bodyFor: () => ({ jsonSchema }) }, () => readField(field))

@@ -1,21 +1,17 @@
 /** One component: the versions before and after it, and the releases that have it. */
 import { useNavigate } from "@tanstack/react-router"
-import { useState } from "react"
 import type { Component } from "../kernel/Contract.ts"
-import { useMatching, useRead } from "../kernel/Queries.ts"
+import { useMatching } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
-import { usePathName } from "../kernel/Url.ts"
-import { Button } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
-import { Facts, PageHead } from "../widgets/Page.tsx"
+import { Facts } from "../widgets/Page.tsx"
 import { createdColumn } from "../widgets/records/Columns.tsx"
-import { EventList } from "../widgets/records/EventList.tsx"
 import { ImpactDialog } from "../widgets/records/ImpactDialog.tsx"
-import { ListLink, RecordLink } from "../widgets/records/Links.tsx"
-import { Empty, NotAllowed, Read, ReadOnly } from "../widgets/States.tsx"
-import { Tabs } from "../widgets/Tabs.tsx"
-import { Code, Moment } from "../widgets/Tag.tsx"
+import { RecordLink } from "../widgets/records/Links.tsx"
+import { activityTab, Creation, deleteAction, pageOf, RecordPage } from "../widgets/records/RecordPage.tsx"
+import { Empty, NotAllowed } from "../widgets/States.tsx"
+import { Code } from "../widgets/Tag.tsx"
 import { descriptionColumn, releaseColumn } from "./Columns.tsx"
 import { ComponentForm } from "./ComponentForm.tsx"
 import { nameOf, useComponents, useReleases } from "./Lists.ts"
@@ -82,67 +78,45 @@ const Neighbours = ({ component }: { readonly component: Component }) => {
   )
 }
 
-const Loaded = ({ component }: { readonly component: Component }) => {
+const Loaded = ({ record: component }: { readonly record: Component }) => {
   const navigate = useNavigate()
-  const [opened, setOpened] = useState<"version" | "delete">()
   const mayWrite = useCan("write:components")
-  const close = () => setOpened(undefined)
+  const created = (close: () => void) => (slug: string) => {
+    close()
+    void navigate({ to: "/components/$slug", params: { slug } })
+  }
   return (
-    <>
-      <PageHead
-        title={nameOf(component)}
-        crumbs={<ListLink to="/components">{t.components}</ListLink>}
-        actions={
-          mayWrite ? (
-            <>
-              <Button onPress={() => setOpened("version")}>{t.newVersion}</Button>
-              <Button onPress={() => setOpened("delete")}>{common.common.remove}</Button>
-            </>
-          ) : undefined
-        }
-      >
-        <Code>{component.slug}</Code>
-        {component.description !== null && <span>{component.description}</span>}
-        <span>
-          {common.common.created} <Moment at={component.createdAt} /> {common.common.by(component.createdBy.name)}
-        </span>
-      </PageHead>
-      {!mayWrite && <ReadOnly />}
-      <div className="stack">
-        <Neighbours component={component} />
-        <Tabs
-          label={nameOf(component)}
-          items={[
-            { id: "releases", title: t.inReleases, content: () => <Releases component={component} /> },
-            {
-              id: "activity",
-              title: t.activity,
-              content: () => <EventList label={t.activity} filters={{ resource: component.id }} />,
-            },
-          ]}
-        />
-      </div>
-      {opened === "version" && (
-        <ComponentForm
-          previous={component}
-          onClose={close}
-          onCreated={(slug) => {
-            close()
-            void navigate({ to: "/components/$slug", params: { slug } })
-          }}
-        />
-      )}
-      {opened === "delete" && <DeleteComponent component={component} onClose={close} />}
-    </>
+    <RecordPage
+      title={nameOf(component)}
+      list={{ to: "/components", title: t.components }}
+      isReadOnly={!mayWrite}
+      actions={[
+        {
+          id: "version",
+          title: t.newVersion,
+          isAllowed: mayWrite,
+          dialog: (close) => <ComponentForm previous={component} onClose={close} onCreated={created(close)} />,
+        },
+        deleteAction(mayWrite, (close) => <DeleteComponent component={component} onClose={close} />),
+      ]}
+      facts={
+        <>
+          <Code>{component.slug}</Code>
+          {component.description !== null && <span>{component.description}</span>}
+          <Creation record={component} />
+        </>
+      }
+      before={<Neighbours component={component} />}
+      tabs={[
+        { id: "releases", title: t.inReleases, content: () => <Releases component={component} /> },
+        activityTab(component),
+      ]}
+    />
   )
 }
 
-export const Page = () => {
-  const slug = usePathName()
-  const component = useRead("GET /api/components/:componentSlug", { params: { componentSlug: slug } })
-  return (
-    <Read of={component} title={slug}>
-      {(found) => <Loaded key={found.id} component={found} />}
-    </Read>
-  )
-}
+export const Page = pageOf(
+  "GET /api/components/:componentSlug",
+  (componentSlug) => ({ params: { componentSlug } }),
+  Loaded,
+)

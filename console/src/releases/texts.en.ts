@@ -40,5 +40,4 @@ export const t = {
   inReleases: "Releases",
   noInReleases: "No release has this component",
   noInReleasesDetail: "Create a release with it, and the release appears here.",
-  activity: "Activity",
 } as const

@@ -5,7 +5,7 @@ import { Button as AriaButton } from "react-aria-components"
 
 type Look = "normal" | "primary" | "danger" | "quiet"
 
-export interface ButtonProps {
+interface ButtonProps {
   readonly children: ReactNode
   readonly look?: Look
   readonly icon?: ReactNode

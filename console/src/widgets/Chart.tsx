@@ -3,7 +3,7 @@ import { useEffect, useRef } from "react"
 import uPlot from "uplot"
 import "uplot/dist/uPlot.min.css"
 
-export interface ChartPoint {
+interface ChartPoint {
   /** Seconds since 1970. */
   readonly at: number
   readonly value: number

@@ -21,7 +21,7 @@ export interface Column<T> {
   readonly isUntitled?: boolean
 }
 
-export interface DataTableProps<T> {
+interface DataTableProps<T> {
   readonly label: string
   readonly columns: ReadonlyArray<Column<T>>
   readonly rows: Rows<T>

@@ -2,7 +2,7 @@
 import type { ReactNode } from "react"
 import { Button, Menu as AriaMenu, MenuItem, MenuTrigger, Popover } from "react-aria-components"
 
-export interface Action {
+interface Action {
   readonly id: string
   readonly title: string
   readonly run: () => void

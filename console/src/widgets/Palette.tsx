@@ -12,7 +12,7 @@ export interface Result {
   readonly open: () => void
 }
 
-export interface PaletteProps {
+interface PaletteProps {
   readonly label: string
   readonly placeholder: string
   readonly isOpen: boolean

@@ -6,7 +6,7 @@ import { CopyButton } from "./Copy.tsx"
 import { Dialog, DialogActions } from "./Dialog.tsx"
 import { CheckField } from "./forms/Fields.tsx"
 
-export interface ShownSecret {
+interface ShownSecret {
   readonly title: string
   readonly value: string
   readonly hint: string

@@ -1,25 +1,20 @@
 /** One zone: which release runs there, since when, what ran before, and who uses it. */
 import { useNavigate } from "@tanstack/react-router"
-import { Ellipsis } from "lucide-react"
 import { useState } from "react"
 import type { Instance, Item, Release, Zone } from "../kernel/Contract.ts"
 import { formatMinute } from "../kernel/Formats.ts"
-import { useRead, useRows } from "../kernel/Queries.ts"
+import { useRows } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
-import { usePathName } from "../kernel/Url.ts"
 import { Button } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
-import { Menu } from "../widgets/Menu.tsx"
-import { PageHead } from "../widgets/Page.tsx"
 import { nameColumn } from "../widgets/records/Columns.tsx"
-import { EventList } from "../widgets/records/EventList.tsx"
 import { ImpactDialog } from "../widgets/records/ImpactDialog.tsx"
-import { ActorLink, ListLink, RecordLink } from "../widgets/records/Links.tsx"
+import { ActorLink, RecordLink } from "../widgets/records/Links.tsx"
 import { t as records } from "../widgets/records/texts.en.ts"
-import { Empty, NotAllowed, Read, ReadOnly } from "../widgets/States.tsx"
-import { Tabs } from "../widgets/Tabs.tsx"
+import { activityTab, deleteAction, editAction, inMenu, pageOf, RecordPage } from "../widgets/records/RecordPage.tsx"
+import { Empty, NotAllowed } from "../widgets/States.tsx"
 import { Code, Moment, Tag } from "../widgets/Tag.tsx"
 import { DeployDialog, WithdrawDialog } from "./DeployDialogs.tsx"
 import { useReleases } from "./Releases.ts"
@@ -142,85 +137,68 @@ const DeleteZone = ({ onClose, zone }: { readonly zone: Zone; readonly onClose: 
   )
 }
 
-type Opened = "edit" | "delete" | "withdraw" | { readonly deploy: string }
-
-const Loaded = ({ zone }: { readonly zone: Zone }) => {
-  const [opened, setOpened] = useState<Opened>()
+const Loaded = ({ record: zone }: { readonly record: Zone }) => {
+  const [again, setAgain] = useState<string>()
   const mayWrite = useCan("write:deployment_zones")
   const mayChoose = useCan("read:releases")
   const releases = useReleases()
   const current = releases.find(({ id }) => id === zone.releaseId)
-  const close = () => setOpened(undefined)
   return (
     <>
-      <PageHead
+      <RecordPage
         title={zone.name}
-        crumbs={<ListLink to="/zones">{t.title}</ListLink>}
-        actions={
-          mayWrite ? (
-            <>
-              {mayChoose && <Button onPress={() => setOpened({ deploy: "" })}>{t.deploy}</Button>}
-              <Button onPress={() => setOpened("edit")}>{common.common.edit}</Button>
-              <Menu
-                label={common.common.moreActions}
-                actions={[
-                  ...(zone.releaseId === null
-                    ? []
-                    : [{ id: "withdraw", title: t.withdraw, run: () => setOpened("withdraw") }]),
-                  { id: "delete", title: common.common.remove, isDangerous: true, run: () => setOpened("delete") },
-                ]}
-              >
-                <Ellipsis aria-hidden size={16} />
-              </Menu>
-            </>
-          ) : undefined
+        list={{ to: "/zones", title: t.title }}
+        isReadOnly={!mayWrite}
+        actions={[
+          {
+            id: "deploy",
+            title: t.deploy,
+            isAllowed: mayWrite && mayChoose,
+            dialog: (close) => <DeployDialog zone={zone} chosen="" onClose={close} />,
+          },
+          editAction(mayWrite, (close) => <EditZone zone={zone} onClose={close} />),
+          inMenu({
+            id: "withdraw",
+            title: t.withdraw,
+            isAllowed: mayWrite && zone.releaseId !== null,
+            dialog: (close) => <WithdrawDialog zone={zone} version={current?.version ?? ""} onClose={close} />,
+          }),
+          inMenu(deleteAction(mayWrite, (close) => <DeleteZone zone={zone} onClose={close} />)),
+        ]}
+        facts={
+          <>
+            <Code>{zone.slug}</Code>
+            <span>{zone.type}</span>
+            {zone.releaseId === null && <span>{t.runsNothing}</span>}
+            {current !== undefined && (
+              <span>
+                {t.runs}{" "}
+                <RecordLink kind="release" slug={current.slug}>
+                  {current.version}
+                </RecordLink>
+              </span>
+            )}
+            {zone.description !== null && <span>{zone.description}</span>}
+          </>
         }
-      >
-        <Code>{zone.slug}</Code>
-        <span>{zone.type}</span>
-        {zone.releaseId === null && <span>{t.runsNothing}</span>}
-        {current !== undefined && (
-          <span>
-            {t.runs}{" "}
-            <RecordLink kind="release" slug={current.slug}>
-              {current.version}
-            </RecordLink>
-          </span>
-        )}
-        {zone.description !== null && <span>{zone.description}</span>}
-      </PageHead>
-      {!mayWrite && <ReadOnly />}
-      <Tabs
-        label={zone.name}
-        items={[
+        tabs={[
           {
             id: "deployments",
             title: t.deployments,
-            content: () => <Timeline zone={zone} releases={releases} onAgain={(deploy) => setOpened({ deploy })} />,
+            content: () => <Timeline zone={zone} releases={releases} onAgain={setAgain} />,
           },
           { id: "instances", title: t.instances, content: () => <Users zone={zone} /> },
           { id: "metadata", title: records.metadata.title, content: () => <ZoneMetadata zone={zone} /> },
-          {
-            id: "activity",
-            title: t.activity,
-            content: () => <EventList label={t.activity} filters={{ resource: zone.id }} />,
-          },
+          activityTab(zone),
         ]}
       />
-      {opened === "edit" && <EditZone zone={zone} onClose={close} />}
-      {opened === "delete" && <DeleteZone zone={zone} onClose={close} />}
-      {opened === "withdraw" && <WithdrawDialog zone={zone} version={current?.version ?? ""} onClose={close} />}
-      {typeof opened === "object" && <DeployDialog zone={zone} chosen={opened.deploy} onClose={close} />}
+      {again !== undefined && <DeployDialog zone={zone} chosen={again} onClose={() => setAgain(undefined)} />}
     </>
   )
 }
 
-export const Page = () => {
-  const slug = usePathName()
-  const zone = useRead("GET /api/deployment-zones/:deploymentZoneSlug", { params: { deploymentZoneSlug: slug } })
-  return (
-    <Read of={zone} title={slug}>
-      {(found) => <Loaded key={found.id} zone={found} />}
-    </Read>
-  )
-}
+export const Page = pageOf(
+  "GET /api/deployment-zones/:deploymentZoneSlug",
+  (deploymentZoneSlug) => ({ params: { deploymentZoneSlug } }),
+  Loaded,
+)

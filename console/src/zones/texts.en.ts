@@ -34,5 +34,4 @@ export const t = {
   withdraw: "Run no release",
   withdrawTitle: (zone: string) => `Let "${zone}" run no release?`,
   withdrawText: (version: string) => `Release ${version} is no longer the release of the zone. The history stays.`,
-  activity: "Activity",
 } as const

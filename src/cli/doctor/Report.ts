@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 
 /** The state of a part. A warning does not stop the service; a failure does, or will. */
-export type State = "ok" | "warning" | "FAILED"
+type State = "ok" | "warning" | "FAILED"
 
 /** One line of the report. It never contains a secret. */
 export interface Finding {

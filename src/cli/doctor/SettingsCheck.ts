@@ -5,7 +5,7 @@ import { failed, ok, warning } from "./Report.ts"
 import type { Finding } from "./Report.ts"
 
 /** The findings, and the settings if they are valid. */
-export interface SettingsReport {
+interface SettingsReport {
   readonly settings: Settings["Service"] | undefined
   readonly findings: ReadonlyArray<Finding>
   /** The names of all settings that were read, set or not. Complete only if the settings are valid. */

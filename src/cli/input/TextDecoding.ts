@@ -4,7 +4,7 @@
  */
 
 /** The bytes are not the text of a known encoding. The message says where, and what to do. */
-export class NotText extends Error {}
+class NotText extends Error {}
 
 const REMEDY = "Save it as UTF-8"
 
@@ -51,7 +51,7 @@ const linesIn = (text: string): number => {
 }
 
 /** Decodes a text chunk by chunk, without its byte order mark. */
-export interface TextReader {
+interface TextReader {
   /** The text of the next bytes. Throws {@link NotText}. */
   readonly push: (bytes: Uint8Array) => string
   /** The rest, after the last bytes. Throws {@link NotText}. */

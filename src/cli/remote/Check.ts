@@ -9,7 +9,7 @@ import { Service } from "./connection/Service.ts"
 import { asking } from "./connection/Target.ts"
 
 /** At least one entitlement is not allowed. The answers are printed already. */
-export class NotAllowed extends Schema.TaggedError<NotAllowed>()("NotAllowed", { message: Schema.String }) {
+class NotAllowed extends Schema.TaggedError<NotAllowed>()("NotAllowed", { message: Schema.String }) {
   override get [Runtime.errorExitCode]() {
     return EXIT_CODES.notAllowed
   }

@@ -70,7 +70,7 @@ const Document = Schema.fromJsonString(
 )
 
 /** How a value is written: as text, a number, a switch, one of some words, several texts, or JSON. */
-export type Notation =
+type Notation =
   | { readonly kind: "text" | "instant" | "number" | "switch" | "texts" | "json" }
   | { readonly kind: "words"; readonly words: ReadonlyArray<string> }
 

@@ -8,7 +8,7 @@ import { asking } from "./connection/Target.ts"
 import type { Operation } from "./Operations.ts"
 
 /** What a user gave, by the names of `flagsFor`. */
-export interface Values {
+interface Values {
   readonly options: {
     readonly idempotencyKey?: Option.Option<string>
     /** The whole body. */

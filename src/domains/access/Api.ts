@@ -197,7 +197,7 @@ const caller = {
 }
 
 /** The credential of a request on the core listener, and what it resolves to. */
-export const Me = Schema.Struct({
+const Me = Schema.Struct({
   ...caller,
   organization: Schema.Struct({ id: Uuid, name: Schema.String, slug: Schema.String }).annotate(
     component("OrganizationReference", { name: "Acme", slug: "acme" }),

@@ -16,7 +16,7 @@ import { documentError, listedAfter } from "./Rules.ts"
 import { lint } from "./schema/SchemaLint.ts"
 
 /** A connector with the id that lists are sorted by. */
-export type Registered = RegisteredConnector & { readonly id: string }
+type Registered = RegisteredConnector & { readonly id: string }
 
 const builtIn: ReadonlyArray<Registered> = adapters.map(({ id, name, schema, version }) => ({
   id,

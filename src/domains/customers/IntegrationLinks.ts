@@ -9,7 +9,7 @@ import type { CreateIntegrationExternalIdTaken } from "./Errors.ts"
 import type { NewIntegrations } from "./Model.ts"
 
 /** Why integration records cannot be created. */
-export type LinkError = ValidationFailed | ConnectorNotActive | CreateIntegrationExternalIdTaken
+type LinkError = ValidationFailed | ConnectorNotActive | CreateIntegrationExternalIdTaken
 
 /** Stores the records of the new resource, within the transaction that creates it. */
 export type Link = (resource: { readonly id: string }) => Effect.Effect<void, LinkError, Transaction>

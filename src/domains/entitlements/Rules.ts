@@ -3,7 +3,7 @@ import type { ValidationError } from "../../kernel/contract/Problem.ts"
 import type { CreateEntitlement, Entitlement, UpdateEntitlement } from "./Model.ts"
 
 /** How usage of an entitlement is measured. All properties are `null` unless the type is `NUMBER`. */
-export type Measurement = Pick<Entitlement, "aggregationMethod" | "resetPeriod" | "resetAnchor">
+type Measurement = Pick<Entitlement, "aggregationMethod" | "resetPeriod" | "resetAnchor">
 
 const unmeasured: Measurement = { aggregationMethod: null, resetPeriod: null, resetAnchor: null }
 

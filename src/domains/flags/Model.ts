@@ -9,7 +9,7 @@ import { Description, FreeObject, Name, Text } from "../../kernel/values/Text.ts
 import { Timestamp } from "../../kernel/values/Timestamp.ts"
 
 /** Types that the values of a flag can have. */
-export const flagTypes = ["boolean", "string", "integer", "float", "object"] as const
+const flagTypes = ["boolean", "string", "integer", "float", "object"] as const
 export type FlagType = (typeof flagTypes)[number]
 
 /** Operators that compare an attribute of the evaluation context with the values of a condition. */
@@ -55,13 +55,13 @@ export const FlagKey = Schema.String.check(
   }),
 )
 
-export const Variant = Schema.Struct({
+const Variant = Schema.Struct({
   name: Name,
   value: Schema.Unknown.annotate({
     description: "Value of the flag's type; objects have the same limits as `metadata`",
   }),
 }).annotate(component("FeatureFlagVariant", { name: "on", value: true }))
-export type Variant = typeof Variant.Type
+type Variant = typeof Variant.Type
 
 // The operator decides which values fit. This only describes them, which `Unknown` cannot.
 const AnyScalar = Schema.Any.check(

@@ -8,7 +8,7 @@ const PAGE = 1_000
 const MAX_MS = 2_000
 
 /** All pages that were read, and whether they are all there are. */
-export interface ReadPages<A> {
+interface ReadPages<A> {
   readonly found: ReadonlyArray<A>
   readonly isComplete: boolean
 }

@@ -14,7 +14,7 @@ import type {
 type ItemOf<A extends { readonly items: ReadonlyArray<unknown> }> = A["items"][number]
 
 /** The field that decides on the values of a key. */
-export interface DecidingField {
+interface DecidingField {
   readonly key: string
   readonly resourceType: "DEPLOYMENT_ZONE" | "INSTANCE"
   readonly jsonSchema: unknown

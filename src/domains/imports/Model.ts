@@ -15,7 +15,7 @@ export const importScopes = {
 
 export type ImportKind = keyof typeof importScopes
 
-export const MAX_ROWS = 1_000
+const MAX_ROWS = 1_000
 
 /** Body of `POST /imports`. Each row is decoded by itself, so that one with errors harms no other. */
 export const ImportRequest = Schema.Struct({
@@ -32,7 +32,7 @@ export type ImportRequest = typeof ImportRequest.Type
 /** A row of an import of overrides. */
 export const OverrideRow = Schema.Struct({ instance: PathName, entitlement: PathName, ...PutOverride.fields })
 
-export const importStatuses = ["created", "updated", "unchanged", "rejected"] as const
+const importStatuses = ["created", "updated", "unchanged", "rejected"] as const
 export type ImportStatus = (typeof importStatuses)[number]
 
 /** What became of one row. */

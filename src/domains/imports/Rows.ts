@@ -23,7 +23,7 @@ export interface Refusal {
 }
 
 /** What became of a row that was accepted. */
-export interface Applied {
+interface Applied {
   readonly status: Exclude<ImportStatus, "rejected">
   readonly slug: string
 }

@@ -8,7 +8,7 @@ import type { Transaction } from "../../kernel/database/Transactions.ts"
 import type { Instance } from "./Model.ts"
 
 /** Work before the deletion of a locked instance. */
-export type BeforeDeletion = (instance: Instance) => Effect.Effect<void, never, Caller | Transaction>
+type BeforeDeletion = (instance: Instance) => Effect.Effect<void, never, Caller | Transaction>
 
 /** Runs what belongs to the deletion of an instance. */
 export class InstanceDeletions extends Context.Service<

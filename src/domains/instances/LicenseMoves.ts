@@ -7,7 +7,7 @@ import type { EventSource } from "../events/Service.ts"
 import { InstancesRepo } from "./Repo.ts"
 
 /** A move from one license version to another. */
-export interface LicenseMove {
+interface LicenseMove {
   readonly from: string
   readonly to: string
 }

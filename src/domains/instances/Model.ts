@@ -24,6 +24,8 @@ export const Instance = Schema.Struct({
   licenseId: Uuid.annotate({ description: "The license version of the instance" }),
   licenseSlug: Schema.String.annotate({ description: "Slug of the license version" }),
   deploymentZoneId: Schema.NullOr(Uuid),
+  deploymentZoneSlug: Schema.NullOr(Schema.String),
+  deploymentZoneName: Schema.NullOr(Schema.String).annotate({ description: "The name that the zone has now" }),
   startLicenseDate: Timestamp.annotate({ description: "The license grants access from this time on" }),
   endLicenseDate: Schema.NullOr(Timestamp).annotate({
     description: "From this time on, the license grants no access; `null`: it never ends",
@@ -42,6 +44,8 @@ export const Instance = Schema.Struct({
     description: null,
     customerSlug: "globex",
     licenseSlug: "pro",
+    deploymentZoneSlug: "frankfurt",
+    deploymentZoneName: "Frankfurt",
     startLicenseDate: "2026-01-01T00:00:00.000Z",
     endLicenseDate: "2027-01-01T00:00:00.000Z",
     graceDays: null,

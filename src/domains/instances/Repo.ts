@@ -14,16 +14,20 @@ import type { Instance, InstanceFilters, OfflineSequence } from "./Model.ts"
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const { askFor } = yield* HotPath
-  const slugOf = (table: "customers" | "licenses", key: string, organizationId: string) => {
+  const names = (organizationId: string) => (table: string, key: string, column: "slug" | "name") => {
     const row = { table, within: sql`organization_id = ${organizationId}`, column: "id", key: `instances.${key}` }
-    return sql`(SELECT named.slug FROM ${rowByKey(sql, "slug", row)} AS named)`
+    return sql`(SELECT * FROM ${rowByKey(sql, column, row)} AS named)`
   }
-  const columns = (organizationId: string) => sql`id, name, slug, description, customer_id AS "customerId",
-    ${slugOf("customers", "customer_id", organizationId)} AS "customerSlug", license_id AS "licenseId",
-    ${slugOf("licenses", "license_id", organizationId)} AS "licenseSlug", deployment_zone_id AS "deploymentZoneId",
-    start_license_date AS "startLicenseDate", end_license_date AS "endLicenseDate", grace_days AS "graceDays", metadata,
+  const columns = (organizationId: string) => {
+    const nameOf = names(organizationId)
+    return sql`id, name, slug, description, customer_id AS "customerId",
+    ${nameOf("customers", "customer_id", "slug")} AS "customerSlug", license_id AS "licenseId",
+    ${nameOf("licenses", "license_id", "slug")} AS "licenseSlug", deployment_zone_id AS "deploymentZoneId",
+    ${nameOf("deployment_zones", "deployment_zone_id", "slug")} AS "deploymentZoneSlug",
+    ${nameOf("deployment_zones", "deployment_zone_id", "name")} AS "deploymentZoneName", start_license_date AS "startLicenseDate", end_license_date AS "endLicenseDate", grace_days AS "graceDays", metadata,
     ${integrationsOf(sql, "instances", organizationId)} AS integrations, created_at AS "createdAt",
     updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`
+  }
 
   const idsOf = instanceIds(sql)
   const located = yield* locatedBy(sql)
@@ -142,8 +146,9 @@ const make = Effect.gen(function* () {
 
     /** Finds a deployment zone and locks it against deletion until the transaction ends. */
     lockZoneShared: (organizationId: string, id: string) =>
-      record<{ readonly id: string }>()(sql`
-        SELECT id FROM deployment_zones WHERE organization_id = ${organizationId} AND id = ${id} FOR KEY SHARE`),
+      record<Pick<Instance, "deploymentZoneId" | "deploymentZoneSlug" | "deploymentZoneName">>()(sql`
+        SELECT id AS "deploymentZoneId", slug AS "deploymentZoneSlug", name AS "deploymentZoneName" FROM deployment_zones
+        WHERE organization_id = ${organizationId} AND id = ${id} FOR KEY SHARE`),
 
     /** Updates a locked row and returns the stored record. Stores the previous terms if they change. */
     update: (organizationId: string, row: Instance) =>

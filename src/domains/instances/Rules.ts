@@ -1,4 +1,5 @@
 /** Validation of the bodies of instances (contract, section 5, "Customers, instances"). Pure. */
+import { Result } from "effect"
 import type { ValidationError } from "../../kernel/contract/Problem.ts"
 import type { Instance, UpdateInstance, CreateInstance } from "./Model.ts"
 
@@ -44,7 +45,7 @@ const namingErrors = (
 }
 
 /** The license must end after it starts. The error names the date that was sent, the end date if both were. */
-export const termErrors = (
+const termErrors = (
   term: Pick<Instance, "startLicenseDate" | "endLicenseDate">,
   body: Body,
 ): ReadonlyArray<ValidationError> => {
@@ -54,12 +55,21 @@ export const termErrors = (
     : [{ location: "body.endLicenseDate", message: "must be after startLicenseDate", value: body.endLicenseDate }]
 }
 
-/** Validation errors of the body of a creation. */
-export const creationErrors = (body: CreateInstance): ReadonlyArray<ValidationError> => [
-  ...namingErrors(body, customerProperties, true),
-  ...namingErrors(body, licenseProperties, true),
-  ...termErrors(body, body),
-]
+/** How the body of a creation names the customer and the license, or its validation errors. */
+export const creationNames = (
+  body: CreateInstance,
+): Result.Result<{ readonly customer: Reference; readonly license: Reference }, ReadonlyArray<ValidationError>> => {
+  const customer = customerReference(body)
+  const license = licenseReference(body)
+  const errors = [
+    ...namingErrors(body, customerProperties, true),
+    ...namingErrors(body, licenseProperties, true),
+    ...termErrors(body, body),
+  ]
+  return customer === undefined || license === undefined || errors.length > 0
+    ? Result.fail(errors)
+    : Result.succeed({ customer, license })
+}
 
 /**
  * The body without the names of the current customer and the current license: a record that was read names both, by id and

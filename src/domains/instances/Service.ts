@@ -6,7 +6,7 @@ import { Caller } from "../../kernel/contract/Caller.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors, filtersOf } from "../../kernel/contract/Page.ts"
 import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
-import { failWithErrors } from "../../kernel/contract/Problem.ts"
+import { withErrors } from "../../kernel/contract/Problem.ts"
 import type { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
@@ -30,7 +30,7 @@ import { references } from "./changes/References.ts"
 import { InstanceDeletions } from "./Deletions.ts"
 import { keyOwner } from "./keys/Rules.ts"
 import { InstancesRepo } from "./Repo.ts"
-import { creationErrors, customerReference, licenseReference } from "./Rules.ts"
+import { creationNames } from "./Rules.ts"
 
 /** Manages instances of the caller's organization. */
 export class Instances extends Context.Service<
@@ -103,7 +103,7 @@ const creation = Effect.gen(function* () {
   ) {
     const caller = yield* Caller
     const { organizationId } = caller
-    yield* failWithErrors(creationErrors(input))
+    const names = yield* Effect.fromResult(creationNames(input)).pipe(Effect.mapError((errors) => withErrors(errors)))
     const at = yield* now
     const id = yield* newId
     return yield* transactions.run(
@@ -114,13 +114,12 @@ const creation = Effect.gen(function* () {
           id,
           name: input.name,
           description: input.description ?? null,
-          // Both are named, or validation would have failed.
-          ...((yield* customerOf(organizationId, customerReference(input))) ?? { customerId: "", customerSlug: "" }),
-          ...((yield* licenseOf(organizationId, licenseReference(input), {
+          ...(yield* customerOf(organizationId, names.customer)),
+          ...(yield* licenseOf(organizationId, names.license, {
             assigned: null,
             whenArchived: (problem) => new CreateInstanceLicenseArchived(problem),
-          })) ?? { licenseId: "", licenseSlug: "" }),
-          deploymentZoneId: yield* zoneOf(organizationId, input.deploymentZoneId ?? null),
+          })),
+          ...(yield* zoneOf(organizationId, input.deploymentZoneId ?? null)),
           startLicenseDate: input.startLicenseDate,
           endLicenseDate: input.endLicenseDate,
           graceDays: input.graceDays ?? null,

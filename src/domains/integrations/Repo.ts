@@ -9,14 +9,14 @@ import { advisoryLock, record, records, returnedRow } from "../../kernel/databas
 import type { ExternalKey, IntegrationKind, NamedIntegrationRecord } from "./Model.ts"
 
 /** Identifies a record by its resource and connector. */
-export interface RecordKey {
+interface RecordKey {
   readonly kind: IntegrationKind
   readonly resourceId: string
   readonly connector: string
 }
 
 /** The actor and time of a write. `id` becomes the id of a new record. */
-export interface WriteContext {
+interface WriteContext {
   readonly id: string
   readonly at: Date
   readonly actor: ActorReference

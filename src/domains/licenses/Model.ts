@@ -10,8 +10,8 @@ import { Description, FreeObject, Name, PathName } from "../../kernel/values/Tex
 import { DAY_MS, LAST_INSTANT_MS, Timestamp } from "../../kernel/values/Timestamp.ts"
 
 /** The commercial types of a license. */
-export const licenseTypes = ["COMMUNITY", "TRIAL", "DEVELOPMENT", "PAID"] as const
-export type LicenseType = (typeof licenseTypes)[number]
+const licenseTypes = ["COMMUNITY", "TRIAL", "DEVELOPMENT", "PAID"] as const
+type LicenseType = (typeof licenseTypes)[number]
 
 /** A draft is being prepared, a published version is on sale, an archived one serves only its existing instances. */
 export const lifecycleStates = ["DRAFT", "PUBLISHED", "ARCHIVED"] as const

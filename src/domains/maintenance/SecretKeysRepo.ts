@@ -36,7 +36,7 @@ export interface KeyUse {
 }
 
 /** A sealed value and the context that opens it. */
-export interface SealedValue {
+interface SealedValue {
   readonly place: SealContext
   readonly sealed: string
 }

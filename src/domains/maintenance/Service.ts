@@ -15,7 +15,7 @@ import { WebhookRetention } from "../webhooks/Retention.ts"
 import { OrganizationRemoval } from "./OrganizationRemoval.ts"
 
 /** Rows per transaction. */
-export const BATCH_SIZE = 1000
+const BATCH_SIZE = 1000
 
 // The limit of one retention job per sweep, so that a backlog does not delay the other jobs.
 const MAX_BATCHES = 100

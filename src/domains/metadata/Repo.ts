@@ -11,7 +11,7 @@ import type { MetadataField, ResourceType } from "./Model.ts"
 export type MetadataFieldRow = Omit<MetadataField, "archivedAt"> & { readonly archivedAt: Date | null }
 
 /** The columns of a field that validate a value. */
-export type MetadataRule = Pick<MetadataFieldRow, "key" | "jsonSchema" | "archivedAt">
+type MetadataRule = Pick<MetadataFieldRow, "key" | "jsonSchema" | "archivedAt">
 
 /** Stores metadata fields. */
 export class MetadataFieldsRepo extends Context.Service<

@@ -5,7 +5,7 @@ import { validate } from "./jsonschema/Validator.ts"
 import { Budget } from "./jsonschema/WorkBudget.ts"
 
 /** A field that validates a value. */
-export interface FieldRule {
+interface FieldRule {
   readonly key: string
   readonly jsonSchema: unknown
   readonly archivedAt: Date | null

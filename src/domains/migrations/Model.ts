@@ -8,7 +8,7 @@ import { PathName } from "../../kernel/values/Text.ts"
 import { Timestamp, TimestampInput } from "../../kernel/values/Timestamp.ts"
 
 /** The states of a migration. `DONE` can be reverted; `REVERTED` and `CANCELLED` are final. */
-export const migrationStates = ["SCHEDULED", "RUNNING", "DONE", "REVERTING", "REVERTED", "CANCELLED"] as const
+const migrationStates = ["SCHEDULED", "RUNNING", "DONE", "REVERTING", "REVERTED", "CANCELLED"] as const
 
 const count = (description: string) => Schema.Int.annotate({ description })
 
@@ -30,7 +30,7 @@ export const LicenseMigration = Schema.Struct({
 }).annotate(component("LicenseMigration", { from: "pro", to: "pro-v2", finishedAt: "2026-01-31T09:01:00.000Z" }))
 export type LicenseMigration = typeof LicenseMigration.Type
 
-export const MAX_NAMED = 10_000
+const MAX_NAMED = 10_000
 
 /** Body of `POST /licenses/{licenseSlug}/migrations`. */
 export const MigrateLicense = Schema.Struct({
@@ -48,7 +48,7 @@ export const MigrateLicense = Schema.Struct({
 }).annotate(component("MigrateLicense"))
 export type MigrateLicense = typeof MigrateLicense.Type
 
-export const itemStates = ["MOVED", "SKIPPED", "FAILED", "REVERTED", "KEPT"] as const
+const itemStates = ["MOVED", "SKIPPED", "FAILED", "REVERTED", "KEPT"] as const
 
 /** What became of one instance. */
 export const LicenseMigrationItem = Schema.Struct({

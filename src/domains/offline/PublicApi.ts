@@ -31,7 +31,7 @@ const JsonWebKey = Schema.Struct({
   }),
 )
 
-export const KeySet = Schema.Struct({ keys: Schema.Array(JsonWebKey) }).annotate(component("OfflineKeySet"))
+const KeySet = Schema.Struct({ keys: Schema.Array(JsonWebKey) }).annotate(component("OfflineKeySet"))
 
 const List = Schema.String.annotate({
   ...component("OfflineRevocationList", "eyJ0eXAiOiJrZXlzaGVsZi1yZXZvY2F0aW9ucytqd3Qi..."),

@@ -9,7 +9,7 @@ import { Description, Name } from "../../kernel/values/Text.ts"
 import { Timestamp } from "../../kernel/values/Timestamp.ts"
 
 /** The maximum number of components in a release. */
-export const MAX_COMPONENTS = 200
+const MAX_COMPONENTS = 200
 
 export const Release = Schema.Struct({
   id: Uuid,

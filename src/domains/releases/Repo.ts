@@ -14,7 +14,7 @@ import type { Affected } from "../../kernel/contract/dryruns/Impact.ts"
 export type ReleaseRow = Omit<Release, "componentIds" | "components">
 
 /** A component with the id of the release that links it. */
-export interface LinkedComponent extends Component {
+interface LinkedComponent extends Component {
   readonly releaseId: string
 }
 

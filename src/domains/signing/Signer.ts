@@ -30,7 +30,7 @@ export const signingKeyPlace = (organizationId: string, kid: string): SealContex
 })
 
 /** The key that signs now, and the public half of its announced successor. */
-export interface CurrentKey extends StoredKey {
+interface CurrentKey extends StoredKey {
   readonly next: PublicKey | null
 }
 

@@ -26,9 +26,9 @@ export const endpointName = ({ endpointId, organizationId }: EndpointKey): strin
 export const TEST_EVENT = "WEBHOOK_ENDPOINT_TESTED" satisfies EventName
 
 /** A subscription: the name of an event, or `*` for all events, including those of later versions. */
-export const Subscription = Schema.Literals(["*", ...eventNames]).annotate(component("EventSubscription", "*"))
+const Subscription = Schema.Literals(["*", ...eventNames]).annotate(component("EventSubscription", "*"))
 
-export type Subscription = typeof Subscription.Type
+type Subscription = typeof Subscription.Type
 
 export const WebhookEndpoint = Schema.Struct({
   id: Uuid,

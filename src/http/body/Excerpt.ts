@@ -5,7 +5,7 @@
 import { Predicate } from "effect"
 
 /** Errors are looked for in this many values. */
-export const EXCERPT_VALUES = 2_000
+const EXCERPT_VALUES = 2_000
 
 /** The beginning of a JSON value. */
 export interface Excerpt {

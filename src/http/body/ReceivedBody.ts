@@ -19,7 +19,7 @@ export const MAX_VALUES = 30_000
 const EXCERPT_OF_TOO_MANY = 300
 
 /** What was received: the whole body, or the beginning of one with too many values, closed so that it is JSON. */
-export type ReceivedBody = { readonly bytes: Uint8Array } | { readonly beginning: string }
+type ReceivedBody = { readonly bytes: Uint8Array } | { readonly beginning: string }
 
 type Source = ReturnType<typeof NodeHttpServerRequest.toIncomingMessage>
 

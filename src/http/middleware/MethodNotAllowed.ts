@@ -10,7 +10,7 @@ import type { HttpApiGroup } from "effect/http-api"
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY", "TRACE"] as const
 
 /** Collects the methods of each path of an API. */
-export const methodsByPath = <Id extends string, Groups extends HttpApiGroup.Constraint>(
+const methodsByPath = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
 ): ReadonlyMap<string, ReadonlySet<string>> => {
   const paths = new Map<string, Set<string>>()

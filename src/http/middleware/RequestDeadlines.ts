@@ -8,7 +8,7 @@ import { inFlight } from "../../infra/telemetry/Metrics.ts"
 import { observedGauge } from "../../infra/telemetry/ProcessMetrics.ts"
 
 /** A request in flight. */
-export interface InFlight {
+interface InFlight {
   readonly startedAt: number
   readonly fiber: Fiber.Fiber<unknown, unknown>
   /** Whether it was interrupted for taking too long. */
@@ -18,7 +18,7 @@ export interface InFlight {
 }
 
 /** Maximum duration of a request: longer than the statement timeout (30 s), with room for waiting for a connection. */
-export const LIMIT_MS = 60_000
+const LIMIT_MS = 60_000
 
 // An array with reused slots instead of a set. When V8 rehashes a long-lived set, the old table still references its
 // entries and the new table, so that finished requests would stay in memory.

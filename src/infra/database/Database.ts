@@ -17,7 +17,7 @@ import { ServerSockets, serverSocketsOf } from "./sockets/ServerSockets.ts"
 import { keepUp } from "./Upkeep.ts"
 
 /** The database cannot be used. The message says why and what to do. */
-export class DatabaseUnavailable extends Schema.TaggedError<DatabaseUnavailable>()("DatabaseUnavailable", {
+class DatabaseUnavailable extends Schema.TaggedError<DatabaseUnavailable>()("DatabaseUnavailable", {
   message: Schema.String,
 }) {}
 

@@ -13,10 +13,10 @@ import { hasCitus } from "../../kernel/database/Statements.ts"
 import { migrationsTable } from "./Migrations.ts"
 
 /** Tables with a copy on each node. */
-export const referenceTables = ["organizations", "users", "connectors", "usage_retention"] as const
+const referenceTables = ["organizations", "users", "connectors", "usage_retention"] as const
 
 /** Tables on the coordinator. Citus knows those with foreign keys. */
-export const coordinatorTables = [
+const coordinatorTables = [
   "citus_commits",
   "credentials",
   "idempotency_keys",
@@ -44,7 +44,7 @@ export class NotDistributable extends Schema.TaggedError<NotDistributable>()("No
 }) {}
 
 /** How a table is to be stored: `distributed` by organization, as a `reference` table, or on the `coordinator`. */
-export type Kind = "distributed" | "reference" | "coordinator"
+type Kind = "distributed" | "reference" | "coordinator"
 
 /** Returns how a table is to be stored. Pure. */
 export const kindOf = (table: { readonly name: string; readonly hasOrganization: boolean }): Kind | undefined => {
@@ -54,7 +54,7 @@ export const kindOf = (table: { readonly name: string; readonly hasOrganization:
 }
 
 /** A table of the service, with its kind as planned and as Citus has it. */
-export interface PlannedTable {
+interface PlannedTable {
   readonly name: string
   readonly planned: Kind
   readonly actual: Kind

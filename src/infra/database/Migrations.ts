@@ -7,7 +7,7 @@ import { migrations } from "../../../migrations/index.ts"
 export const migrationsTable = "keyshelf_migrations"
 
 /** The schema was made by the migrations before the baseline, which nothing converts. The message says what to do. */
-export class FormerSchema extends Schema.TaggedError<FormerSchema>()("FormerSchema", { message: Schema.String }) {}
+class FormerSchema extends Schema.TaggedError<FormerSchema>()("FormerSchema", { message: Schema.String }) {}
 
 export const FORMER_SCHEMA =
   "The database has the schema of a version before 0.2.0, which this one cannot use: write each organization to a file with the version that made it (`keyshelf organization export`), and read the files into a new installation (`keyshelf organization import`)."

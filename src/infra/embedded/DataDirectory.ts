@@ -75,7 +75,7 @@ const canonical = (path: string): string => {
 /**
  * Whether an account can enter a directory. Tries it instead of reading mode bits, because ACLs and mounts matter too.
  */
-export const canEnter = (directory: string, account: Account): boolean => {
+const canEnter = (directory: string, account: Account): boolean => {
   const probe = spawnSync("/bin/sh", ["-c", 'cd "$1"', "sh", directory], {
     ...account,
     cwd: "/",

@@ -12,7 +12,7 @@ import { isAlive, isInitialised, isWindows, type DataDirectory, socketDirOf, soc
 /**
  * State of a data directory: free, in use by a server that accepts connections, or by one that is starting or stopping.
  */
-export type DirectoryState =
+type DirectoryState =
   | { readonly _tag: "Free"; readonly stalePid: number | undefined }
   | { readonly _tag: "Serving"; readonly pid: number | undefined; readonly url: Redacted.Redacted }
   | { readonly _tag: "Busy"; readonly pid: number | undefined }

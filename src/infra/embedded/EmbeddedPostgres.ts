@@ -12,7 +12,7 @@ import { initialise, start } from "./Server.ts"
 export { EmbeddedPostgresError }
 
 /** A server that accepts connections. */
-export interface RunningPostgres {
+interface RunningPostgres {
   /** Connection URL, e.g. `postgres://postgres@localhost:5432/postgres?host=<socket dir>` */
   readonly url: Redacted.Redacted
   /** Where the data is stored. Differs from the requested directory if that one cannot be used. */

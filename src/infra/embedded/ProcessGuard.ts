@@ -65,7 +65,7 @@ if (run("start", "-t", "60", "-l", logFile, "-o", options) !== 0) process.exit(1
 process.stdin.resume().on("end", () => process.exit(run("stop", "-m", "fast") ?? 1))`
 
 /** A running command under a guard. */
-export interface Guarded {
+interface Guarded {
   readonly child: ChildProcess
   /** The process id of the command itself, once the guard has reported it. */
   readonly pid: () => number | undefined

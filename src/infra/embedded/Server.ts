@@ -24,7 +24,7 @@ import {
  * Another process took the directory between the check and the start, or processes of a crashed server are still
  * ending.
  */
-export class Contended extends Data.TaggedError("Contended")<{ readonly message: string }> {}
+class Contended extends Data.TaggedError("Contended")<{ readonly message: string }> {}
 
 /** Whether the directory contains a database of this version. Fails if it contains anything else. */
 const isInitialisedFor = Effect.fnUntraced(function* (dataDir: string, major: string) {

@@ -28,7 +28,7 @@ type Document = typeof Document.Type
 const unavailable = (message: string) => Effect.fail(new KeysUnavailable({ message }))
 
 /** Fetches a JSON document of the provider. Redirects are not followed. */
-export type FetchDocument = <A, I>(url: string, schema: Schema.Codec<A, I>) => Effect.Effect<A, KeysUnavailable>
+type FetchDocument = <A, I>(url: string, schema: Schema.Codec<A, I>) => Effect.Effect<A, KeysUnavailable>
 
 /** Creates a {@link FetchDocument}. Address and port are free, because the operator configured them. */
 export const documents = (): FetchDocument => {
@@ -54,7 +54,7 @@ export const documents = (): FetchDocument => {
 }
 
 /** The discovery document of a provider. Both readers share the last one that was fetched. */
-export interface Discovery {
+interface Discovery {
   /** Fetches the document and returns the URL of the key set. */
   readonly jwksUri: Effect.Effect<string, KeysUnavailable>
   /** The endpoints for browsers. Waits for a fetch only if there is no document yet. */

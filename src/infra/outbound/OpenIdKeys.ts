@@ -11,7 +11,7 @@ import { Settings } from "../Settings.ts"
 const KeySet = Schema.Struct({ keys: Schema.mutable(Schema.Array(Schema.Record(Schema.String, Schema.Unknown))) })
 
 /** The configured provider. */
-export interface ProviderSettings extends Omit<Provider, "fetchKeys"> {
+interface ProviderSettings extends Omit<Provider, "fetchKeys"> {
   /** URL of the key set. If absent, the discovery document names it. */
   readonly jwksUri: Option.Option<string>
   /** The console's client, if people sign in to the console. */

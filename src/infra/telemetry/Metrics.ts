@@ -9,7 +9,7 @@ import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import { version } from "../Version.ts"
 
 /** Route label of requests that match no route. */
-export const UNMATCHED = "unmatched"
+const UNMATCHED = "unmatched"
 
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])
 

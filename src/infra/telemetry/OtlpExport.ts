@@ -35,7 +35,7 @@ const named = (span: Span): Span => {
 const isExported = (span: Span): boolean => span.parentSpanId !== undefined || !span.name.startsWith("sql.")
 
 /** Selects and names the recorded spans to export. */
-export const toExportedTraces = ({ resourceSpans }: TraceData): TraceData => ({
+const toExportedTraces = ({ resourceSpans }: TraceData): TraceData => ({
   resourceSpans: resourceSpans.map(({ scopeSpans, ...resource }) => ({
     ...resource,
     scopeSpans: scopeSpans.map(({ spans, ...scope }) => ({ ...scope, spans: spans.filter(isExported).map(named) })),

@@ -5,7 +5,7 @@ import { registerHealth } from "../ports/HealthChecks.ts"
 import type { PartState } from "../ports/HealthChecks.ts"
 
 /** What is done in the background. */
-export interface BackgroundWork {
+interface BackgroundWork {
   /** Its name in `GET /health/ready`. */
   readonly name: string
   /** What the health part and the log say if a step fails. */

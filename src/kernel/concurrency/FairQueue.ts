@@ -30,7 +30,7 @@ export interface EndedWork {
 }
 
 /** Runs work of a key once it fits the bounds. Work heavier than a bound runs alone. */
-export type FairQueue = <A, E, R>(key: string, weight: number, work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+type FairQueue = <A, E, R>(key: string, weight: number, work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 // Single requests must not slow down a key.
 const CREDIT_MILLIS = 1_000

@@ -1,7 +1,7 @@
 /** A cache of bounded size that evicts the least recently used entries. */
 
 /** Recently used values by key. */
-export interface LruCache<A> {
+interface LruCache<A> {
   readonly get: (key: string) => A | undefined
   readonly set: (key: string, value: A) => void
   readonly delete: (key: string) => void

@@ -9,7 +9,7 @@ import type { Schema } from "effect"
 const COMPONENT = "keyshelfComponent"
 
 /** A named schema of the documents. */
-export interface Component {
+interface Component {
   readonly name: string
   /**
    * An example as JSON. Of a record, only the properties whose examples do not follow from their schemas: ids, times,

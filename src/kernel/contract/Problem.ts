@@ -161,15 +161,18 @@ export const describeErrors = (errors: ReadonlyArray<ValidationError>): string =
 /** Limits the response to a request with many errors, which could otherwise be larger than the request. */
 export const MAX_ERRORS = 100
 
+/** The problem of a request with these validation errors. */
+export const withErrors = (all: ReadonlyArray<ValidationError>, detail?: string): ValidationFailed => {
+  const errors = all.slice(0, MAX_ERRORS)
+  return new ValidationFailed({ detail: detail ?? `${describeErrors(errors)}.`, errors })
+}
+
 /** Fails with the validation errors of a request, if there are any. */
 export const failWithErrors = (
-  all: ReadonlyArray<ValidationError>,
+  errors: ReadonlyArray<ValidationError>,
   detail?: string,
-): Effect.Effect<void, ValidationFailed> => {
-  if (all.length === 0) return Effect.void
-  const errors = all.slice(0, MAX_ERRORS)
-  return Effect.fail(new ValidationFailed({ detail: detail ?? `${describeErrors(errors)}.`, errors }))
-}
+): Effect.Effect<void, ValidationFailed> =>
+  errors.length === 0 ? Effect.void : Effect.fail(withErrors(errors, detail))
 
 /** The `detail` of a look-up without a result. */
 export const noSuch = (kind: string, name: string): string => `There is no ${kind} "${name}".`

@@ -10,7 +10,7 @@ import { scopeOf } from "./RowsByKey.ts"
 import { isDistributed, records } from "./Statements.ts"
 
 /** The organizations of the rows that a statement selects with the column `organization_id`. */
-export const organizationsOf = (sql: SqlClient, rows: Fragment): Effect.Effect<ReadonlyArray<string>> =>
+const organizationsOf = (sql: SqlClient, rows: Fragment): Effect.Effect<ReadonlyArray<string>> =>
   Effect.map(
     records<{ readonly organizationId: string }>()(
       sql`SELECT DISTINCT organization_id AS "organizationId" FROM (${rows}) due`,

@@ -17,7 +17,7 @@ export interface Unordered {
   readonly indexed: ReadonlyArray<Fragment>
 }
 
-export interface PageFilters {
+interface PageFilters {
   readonly table: "customers" | "deployment_zones" | "entitlements" | "instances" | "licenses"
   readonly organizationId: string
   /** Which rows come after the previous page. */

@@ -13,7 +13,7 @@ import { hasCitus, planByIndex } from "./Statements.ts"
 import { Transaction, Transactions } from "./Transactions.ts"
 
 /** Where a key is looked up. */
-export interface Keyed {
+interface Keyed {
   readonly table: string
   /** The condition on the first columns of a unique index: the organization, mostly. */
   readonly within: Fragment
@@ -55,7 +55,7 @@ export const locatedBy = (sql: SqlClient): Effect.Effect<(organizationId: string
   Effect.map(hasCitus(sql), (isSharded) => (organizationId) => (isSharded ? organizationId : null))
 
 /** Runs work in one transaction whose statements are planned by index. */
-export type RunByIndex = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, Exclude<R, Transaction>>
+type RunByIndex = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, Exclude<R, Transaction>>
 
 /** Transactions of work in the background. */
 export const transactionsByIndex: Effect.Effect<RunByIndex, never, PgClient.PgClient | Transactions> = Effect.gen(

@@ -5,7 +5,7 @@ import { DAY_MS } from "../values/Timestamp.ts"
 import { records, returnedRow } from "./Statements.ts"
 
 /** The time of one partition. Each has a number, one more than that of the time before it. */
-export interface PartitionSpan {
+interface PartitionSpan {
   /** The number of the span that contains an instant. */
   readonly of: (at: Date) => number
   readonly startOf: (span: number) => Date

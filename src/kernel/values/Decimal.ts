@@ -178,7 +178,7 @@ export const parseJson = (text: string): unknown =>
     : JSON.parse(text)
 
 /** The path of an amount in a payload, by property names. An array on the path stands for all its items. */
-export type PropertyPath = ReadonlyArray<string>
+type PropertyPath = ReadonlyArray<string>
 
 const withDigits = (payload: unknown, sent: unknown, path: PropertyPath): unknown => {
   if (Array.isArray(payload)) {

@@ -7,7 +7,7 @@ import { createInterface } from "node:readline"
 import { program } from "../shell.ts"
 
 /** A tool as the server lists it. */
-export interface Tool {
+interface Tool {
   readonly name: string
   readonly description: string
   readonly inputSchema: {
@@ -20,10 +20,10 @@ export interface Tool {
 
 /** What a tool answered. */
 // oxlint-disable-next-line typescript/no-explicit-any -- tests know what each tool answers
-export type Value = any
+type Value = any
 
 /** A running server. */
-export interface Assistant {
+interface Assistant {
   readonly protocolVersion: string
   readonly instructions: string
   readonly tools: Effect.Effect<ReadonlyArray<Tool>>

@@ -27,7 +27,7 @@ export type Reply =
     }
 
 /** A server with the requests that it received. */
-export interface Server {
+interface Server {
   readonly url: string
   readonly requests: ReadonlyArray<Received>
 }

@@ -3,6 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { violationsIn } from "../Accessibility.ts"
 import { describeConsole } from "../Console.ts"
+import { assertClean } from "../Screens.ts"
 import { open, signIn, World } from "../World.ts"
 
 describeConsole("the console: writing", (it) => {
@@ -110,6 +111,45 @@ describeConsole("the console: writing", (it) => {
         await page.waitForURL(/\/customers$/)
       })
       assert.strictEqual((yield* call("GET", "/customers/short-lived")).status, 404)
+    }),
+  )
+
+  it.effect("reads nothing of a deleted record, though its page is still there when the next event comes", () =>
+    Effect.gen(function* () {
+      const { browser, call, core, furnished } = yield* World
+      yield* call("POST", "/entitlement-groups", { name: "Short Lived", slug: "short-lived" })
+      const tab = yield* browser.newTab()
+      const { page } = tab
+      const readings: Array<string> = []
+      const loaded = Promise.withResolvers<void>()
+      yield* Effect.promise(async () => {
+        await signIn(page, core, furnished.token)
+        await open(page, core, "/entitlement-groups/short-lived?tab=activity")
+        // The list that follows loads slowly.
+        await page.route("**/assets/GroupsPage-*", async (route) => {
+          await loaded.promise
+          return route.fallback()
+        })
+        await page.getByRole("button", { name: "Delete" }).click()
+        const gone = page.waitForResponse((response) => response.request().method() === "DELETE")
+        await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click()
+        await gone
+        // The stream reports the deletion, and all that events concern is read again.
+        const live = page.waitForResponse(/\/api\/events\?.*resource=/)
+        page.on("request", (request) => readings.push(new URL(request.url()).pathname))
+        await live
+        assert.deepStrictEqual(
+          readings.filter((path) => path.startsWith("/api/entitlement-groups/")),
+          [],
+        )
+        loaded.resolve()
+        await page.waitForURL(/\/entitlement-groups$/)
+        await page.getByRole("link", { name: "Platform" }).waitFor()
+        assertClean(tab, core, "the page of a deleted group")
+        // Nothing of it was kept either.
+        await page.goBack()
+        await page.locator("main .failure").waitFor()
+      })
     }),
   )
 })

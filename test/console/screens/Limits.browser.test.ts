@@ -22,6 +22,13 @@ const SEED = `
   SELECT $1::uuid, gen_random_uuid(), 'Customer ' || n, 'customer-' || n, now(), actor, now(), actor
   FROM generate_series(1, $2::int) n, jsonb_build_object('id', $1::uuid, 'name', 'Seed') actor`
 
+const ZONES = 300
+
+const SEED_ZONES = `
+  INSERT INTO deployment_zones (organization_id, id, name, slug, type, metadata, created_at, created_by, updated_at, updated_by)
+  SELECT $1::uuid, gen_random_uuid(), 'Zone ' || n, 'zone-' || n, 'production', '{}', now(), actor, now(), actor
+  FROM generate_series(1, $2::int) n, jsonb_build_object('id', $1::uuid, 'name', 'Seed') actor`
+
 /** Counts the rows of the page whenever they change, so that none is missed between two looks. */
 const watchRows = `
   window.mostRows = 0
@@ -197,6 +204,39 @@ describeConsole("the console: much and long", (it) => {
       assert.isAtMost(asked.length, MAX_REQUESTS, asked.join("\n"))
       assert.deepStrictEqual(asked.length, new Set(asked).size, "each is sent once")
       assert.isAbove(loaded.length, 0)
+    }),
+  )
+
+  it.effect("names the zone of an instance and the release that it runs, among hundreds of zones", () =>
+    Effect.gen(function* () {
+      const { browser, call, core, sql, tenant } = yield* World
+      const { organizationId, token } = yield* tenant("Hundreds of zones")
+      const add = (path: string, body: object) =>
+        Effect.map(call("POST", path, body, token), (made) => {
+          assert.strictEqual(made.status, 201, made.text)
+          return made.body
+        })
+      const release = yield* add("/releases", { version: "4.2.1", componentIds: [] })
+      const zone = yield* add("/deployment-zones", { name: "First", type: "production", releaseId: release.id })
+      yield* sql(SEED_ZONES, [organizationId, ZONES])
+      yield* add("/customers", { name: "Acme" })
+      yield* add("/licenses", { name: "Pro", type: "PAID" })
+      yield* add("/instances", {
+        name: "In the first",
+        customerSlug: "acme",
+        licenseSlug: "pro",
+        deploymentZoneId: zone.id,
+        startLicenseDate: "2026-01-01T00:00:00Z",
+        endLicenseDate: null,
+      })
+      const { page } = yield* browser.newTab({ viewport: DESKTOP })
+      yield* Effect.promise(async () => {
+        await signIn(page, core, token)
+        await open(page, core, "/instances/in-the-first")
+        await page.getByText("zone first, release 4.2.1").waitFor()
+        await page.getByRole("link", { name: "first", exact: true }).click()
+        await page.getByRole("heading", { level: 1, name: "First" }).waitFor()
+      })
     }),
   )
 })

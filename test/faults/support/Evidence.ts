@@ -28,7 +28,7 @@ export interface Write {
 }
 
 /** An event as `GET /events` lists it. */
-export interface FeedEvent {
+interface FeedEvent {
   readonly id: string
   readonly type: string
   readonly timestamp: string

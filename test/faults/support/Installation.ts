@@ -38,7 +38,7 @@ export interface Crash {
 }
 
 /** A node of the installation, running or not. */
-export interface Node {
+interface Node {
   readonly name: string
   readonly core: string
   readonly internal: string

@@ -6,7 +6,7 @@ import type { Violation } from "./Checker.ts"
 const TIMEOUT_MILLIS = 40_000
 
 /** One request with its response. Times are milliseconds. */
-export interface ProbeResponse {
+interface ProbeResponse {
   readonly at: number
   readonly millis: number
   /** `null` if there was no response. */
@@ -16,10 +16,10 @@ export interface ProbeResponse {
 }
 
 /** Builds a request. The number distinguishes it from other requests. */
-export type ProbeRequest = (number: number) => readonly [method: string, url: string, token: string, body?: object]
+type ProbeRequest = (number: number) => readonly [method: string, url: string, token: string, body?: object]
 
 /** A running probe. */
-export interface Probe {
+interface Probe {
   readonly responses: ReadonlyArray<ProbeResponse>
   /** Stops sending and waits for all responses. */
   readonly stop: Effect.Effect<void>

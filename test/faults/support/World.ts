@@ -71,7 +71,7 @@ export const fixtureOn = Effect.fnUntraced(function* (
 })
 
 /** An open fixture. */
-export type Fixture = Effect.Success<ReturnType<typeof fixtureOn>>
+type Fixture = Effect.Success<ReturnType<typeof fixtureOn>>
 
 /** Opens an installation and creates the fixture on it. */
 export const openFixture = (setting: ScenarioOptions, env: Record<string, string> = {}) =>

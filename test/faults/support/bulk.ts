@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto"
 import type { Installation, Tenant } from "./Installation.ts"
 
 /** Events to write. */
-export interface BulkEvents {
+interface BulkEvents {
   readonly count: number
   /** Prefix of the `name` in the events' data, followed by a number. */
   readonly marker: string

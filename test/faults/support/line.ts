@@ -17,7 +17,7 @@ export const dial = (databaseUrl: string): Socket => {
 }
 
 /** Quality of the line: one-way latency and jitter in milliseconds, and the share of lost packets. */
-export interface Quality {
+interface Quality {
   readonly millis: number
   readonly jitter: number
   readonly lost: number

@@ -1,7 +1,7 @@
 /** What must not compile, once for each kind of operation. This file is only checked by the compiler, never imported. */
 import { call } from "../Api.ts"
 
-export const examples = async () => {
+const examples = async () => {
   // A list.
   const page = await call("GET /api/customers", { query: { q: "glo", limit: "20" } })
   page.items.map((customer): string => customer.slug)
@@ -36,3 +36,5 @@ export const examples = async () => {
   const reader = events.getReader()
   return [createdAt, color, answered, reader]
 }
+
+void examples

@@ -9,7 +9,7 @@ import type { Edit } from "./Edit.ts"
 
 const MAX_ATTEMPTS = 5
 
-export interface UpdateOptions<O extends Operation, R, B extends object> {
+interface UpdateOptions<O extends Operation, R, B extends object> {
   readonly read: () => Promise<R>
   readonly request: (body: B) => Request<O>
   /** After the write; without an answer if there was nothing to write. */
@@ -32,7 +32,7 @@ export const useUpdate = <O extends Operation, R, B extends object>(
       }
     }
   }
-  const change = useChange(operation, run, {
+  const change = useChange(run, {
     ...(stale === undefined ? {} : { stale }),
     ...(done === undefined ? {} : { done }),
   })

@@ -29,7 +29,7 @@ export interface FieldProps {
   readonly autoFocus?: boolean
 }
 
-export interface TextFieldProps extends FieldProps {
+interface TextFieldProps extends FieldProps {
   readonly value: string
   readonly onChange: (value: string) => void
   readonly kind?: "text" | "password" | "email" | "url" | "search" | "decimal" | "lines"

@@ -8,7 +8,7 @@ import { inputOfMoment, isMoment, LAST_INPUT, momentOfInput, stepOfInput } from 
 import type { FieldProps } from "./Fields.tsx"
 import { t } from "./texts.en.ts"
 
-export interface MomentFieldProps extends FieldProps {
+interface MomentFieldProps extends FieldProps {
   /** The moment as the service has it; "" for none. */
   readonly value: string
   readonly onChange: (value: string) => void

@@ -8,7 +8,7 @@ import { Fieldset, SelectField, TextField } from "./Fields.tsx"
 import { messageAt } from "./Form.tsx"
 import { t } from "./texts.en.ts"
 
-export interface SchemaFieldsProps {
+interface SchemaFieldsProps {
   readonly field: Field
   readonly onChange: (field: Field) => void
   readonly errors: ReadonlyArray<FieldError>

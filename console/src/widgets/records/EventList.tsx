@@ -61,8 +61,9 @@ const Subject = ({ event }: { readonly event: EventRecord }) => {
   const key = textAt(data, "key")
   if (type === "FEATURE_FLAG_CREATED" || type === "FEATURE_FLAG_UPDATED")
     return <RecordLink kind="flag" slug={key ?? ""} />
+  // An instance has the slug of its zone, too.
   const zone = textAt(data, "deploymentZoneSlug")
-  if (zone !== undefined) {
+  if (zone !== undefined && slug === undefined) {
     return (
       <>
         <RecordLink kind="zone" slug={zone} />

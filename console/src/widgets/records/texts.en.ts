@@ -1,4 +1,5 @@
 export const t = {
+  activity: "Activity",
   nothing: "nothing",
   data: "Data of the event",
   property: "Property",

@@ -6,7 +6,7 @@ interface Ending {
   readonly revokedAt: string | null
 }
 
-export type Validity = "valid" | "expired" | "revoked"
+type Validity = "valid" | "expired" | "revoked"
 
 /** The validity at this moment. */
 export const validityOf = ({ expiresAt, revokedAt }: Ending): Validity => {

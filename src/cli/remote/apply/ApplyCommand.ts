@@ -19,12 +19,12 @@ import { counted, doneText, failedText, nameOf, planJson, planText, refusalText 
 import { readStored } from "./Reader.ts"
 
 /** A dry run found changes. The plan is printed already. */
-export class ChangesPlanned extends Schema.TaggedError<ChangesPlanned>()("ChangesPlanned", { message: Schema.String }) {
+class ChangesPlanned extends Schema.TaggedError<ChangesPlanned>()("ChangesPlanned", { message: Schema.String }) {
   override readonly [Runtime.errorExitCode] = EXIT_CODES.changesPlanned
 }
 
 /** The plan contains what must not be done. */
-export class PlanRefused extends Schema.TaggedError<PlanRefused>()("PlanRefused", { message: Schema.String }) {
+class PlanRefused extends Schema.TaggedError<PlanRefused>()("PlanRefused", { message: Schema.String }) {
   override readonly [Runtime.errorExitCode] = EXIT_CODES.rejected
 }
 

@@ -29,7 +29,7 @@ const isFitting = (node: Node, tag: string, isKey: boolean): boolean => {
 }
 
 /** A tag that is refused, and where its value begins in the text. */
-export interface WrongTag {
+interface WrongTag {
   readonly tag: string
   readonly offset: number
 }

@@ -25,12 +25,12 @@ const Stored = Schema.Struct({
     Schema.Struct({ url: Schema.String, token: Schema.RedactedFromValue(Schema.String) }),
   ),
 })
-export type Stored = typeof Stored.Type
+type Stored = typeof Stored.Type
 
 const File = Schema.fromJsonString(Stored)
 
 /** The path of the file: in `XDG_CONFIG_HOME`, on Windows in `APPDATA`, otherwise in `~/.config`. */
-export const profilesFile = (env: Readonly<Record<string, string | undefined>>): string => {
+const profilesFile = (env: Readonly<Record<string, string | undefined>>): string => {
   const named = process.platform === "win32" ? env["APPDATA"] : env["XDG_CONFIG_HOME"]
   const folder = named === undefined || named === "" ? join(homedir(), ".config") : named
   return join(folder, "keyshelf", "profiles.json")

@@ -9,6 +9,7 @@ import { Service } from "../connection/Service.ts"
 import { bridge, isPermanent } from "./bridge/Bridge.ts"
 import type { BridgeState } from "./bridge/Bridge.ts"
 import type { Broker } from "./bridge/Broker.ts"
+import { loadJetStream } from "./bridge/Client.ts"
 import { serveHealth } from "./bridge/Health.ts"
 import type { Report } from "./bridge/Health.ts"
 import { readLogin, readOrganization, readServers, readTargets } from "./bridge/Sources.ts"
@@ -88,6 +89,7 @@ const nats = Command.make(
     healthPort: whole("health-port", 65_535, "Answer GET /health on this port").pipe(Flag.optional),
   },
   Effect.fn(function* (flags) {
+    const open = yield* loadJetStream
     const login = yield* readLogin
     const served = yield* readOrganizations
     const reports = new Map<string, Report>()
@@ -112,7 +114,6 @@ const nats = Command.make(
         { concurrency: "unbounded" },
       ).pipe(Effect.flatMap(([first]) => (first === undefined ? Effect.never : Effect.fail(first))))
 
-    const { open } = yield* Effect.promise(() => import("./bridge/JetStream.ts"))
     const connected = Effect.gen(function* () {
       const { broker, closed } = yield* open({ ...flags, login, servers: readServers() })
       yield* Effect.raceFirst(serveAll(broker), closed)

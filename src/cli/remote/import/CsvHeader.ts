@@ -1,7 +1,7 @@
 /** The header of a CSV file: its separator, and its columns. What could be meant in two ways is refused. Pure. */
 
 /** The header cannot be read in one way. The message says what to correct. */
-export class HeaderRefused extends Error {}
+class HeaderRefused extends Error {}
 
 /** The separators of spreadsheets, with their names. */
 const SEPARATORS = [
@@ -11,7 +11,7 @@ const SEPARATORS = [
   ["|", "bars"],
 ] as const
 
-export interface Beginning {
+interface Beginning {
   readonly separator: string
   /** The text from the header on. */
   readonly text: string

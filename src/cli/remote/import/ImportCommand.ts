@@ -26,7 +26,7 @@ const Result = Schema.Struct({
 const Results = Schema.Struct({ results: Schema.Array(Result) })
 
 /** Some rows were rejected. The others are imported. */
-export class RowsRejected extends Schema.TaggedError<RowsRejected>()("RowsRejected", { message: Schema.String }) {
+class RowsRejected extends Schema.TaggedError<RowsRejected>()("RowsRejected", { message: Schema.String }) {
   override readonly [Runtime.errorExitCode] = EXIT_CODES.rejected
 }
 

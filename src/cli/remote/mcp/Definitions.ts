@@ -44,7 +44,7 @@ type Described = Operations[string]
 type Schemas = (typeof Document.Type)["components"]["schemas"]
 
 /** The arguments of a tool as JSON Schema. Parameters of the path and the query are properties beside `body`. */
-export interface InputSchema {
+interface InputSchema {
   readonly type: "object"
   readonly properties: Schema.JsonObject
   readonly required: ReadonlyArray<string>

@@ -16,7 +16,7 @@ interface Bad {
 }
 
 /** A line: a message for the server, an error to answer, or nothing. */
-export type Line = { readonly message: string } | { readonly bad: Bad } | undefined
+type Line = { readonly message: string } | { readonly bad: Bad } | undefined
 
 const invalid = (message: string, id: Bad["id"] = null): Line => ({ bad: { id, code: INVALID_REQUEST, message } })
 

@@ -21,7 +21,7 @@ const TYPE = "keyshelf-gateway+jwt"
 const ALGORITHM = "EdDSA"
 
 /** Lifetime of an internal JWT, in seconds. */
-export const LIFETIME_SECONDS = 30
+const LIFETIME_SECONDS = 30
 
 /**
  * The text that every internal JWT begins with: `typ` is the first property of its signed header. Gateways reject

@@ -24,7 +24,7 @@ const MAX_TOKEN_LENGTH = 16_384
 const CLOCK_SKEW_SECONDS = 60
 
 /** The token is not valid. The reason is not reported, because all failures get the same response. */
-export class NotVerified extends Schema.TaggedError<NotVerified>()("NotVerified", {}) {}
+class NotVerified extends Schema.TaggedError<NotVerified>()("NotVerified", {}) {}
 
 const isSubject = Schema.is(Text(1, 255))
 
@@ -108,7 +108,7 @@ export class IdentityTokens extends Context.Service<
 }
 
 /** The claims of a verified token, and the provider that signed it. */
-export interface Verified {
+interface Verified {
   readonly provider: Provider
   readonly claims: Claims
 }

@@ -20,7 +20,7 @@ interface CachedKeys {
 }
 
 /** Reads the provider's keys. Concurrent requests share one fetch, which continues if a request is cancelled. */
-export interface KeySet {
+interface KeySet {
   /** The keys to verify with. */
   readonly current: Effect.Effect<LocalJWKSet, KeysUnavailable>
   /**

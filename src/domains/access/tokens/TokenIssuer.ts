@@ -14,7 +14,7 @@ import { isUsableExpiry } from "../Rules.ts"
 import { TokenHasher } from "./TokenHasher.ts"
 
 /** The credential to issue. The caller checks the scopes, because the rule differs by operation. */
-export interface IssueRequest<E> {
+interface IssueRequest<E> {
   readonly kind: CredentialKind
   readonly organizationId: string | null
   /** The identity that the new credential authenticates. */

@@ -125,40 +125,42 @@ const propertyOf = (schema: JsonObject, keyword: string, key: string): unknown =
   return Predicate.isObject(properties) && Object.hasOwn(properties, key) ? Reflect.get(properties, key) : undefined
 }
 
-/** The subschemas that apply to a property of an object. Every part of a secret is secret. */
-export const propertyAt = (at: Applicable, key: string): Applicable => {
-  if (isSecret(at)) return at
-  return applicable(
-    at.schemas.flatMap(({ root, schema }) => {
-      const named = propertyOf(schema, "properties", key)
-      const matching = Predicate.isObject(schema["patternProperties"])
-        ? Object.entries(schema["patternProperties"]).filter(([pattern]) => new RegExp(pattern, "u").test(key))
-        : []
-      const children = [
-        ...(named === undefined ? [] : [named]),
+const nodesOf = (schemas: ReadonlyArray<unknown>, root: JsonObject): ReadonlyArray<SchemaNode> =>
+  schemas.filter((schema) => schema !== undefined).map((schema) => ({ schema, root }))
+
+/** The subschemas of a property as they are written: what they refer to and branch to is not among them. */
+export const propertyNodes = (at: Applicable, key: string): ReadonlyArray<SchemaNode> =>
+  at.schemas.flatMap(({ root, schema }) => {
+    const named = propertyOf(schema, "properties", key)
+    const matching = Predicate.isObject(schema["patternProperties"])
+      ? Object.entries(schema["patternProperties"]).filter(([pattern]) => new RegExp(pattern, "u").test(key))
+      : []
+    return nodesOf(
+      [
+        named,
         ...matching.map(([, child]) => child),
         ...(named === undefined && matching.length === 0 ? [schema["additionalProperties"]] : []),
         ...(named === undefined ? [schema["unevaluatedProperties"]] : []),
-      ]
-      return children.filter((child) => child !== undefined).map((child) => ({ schema: child, root }))
-    }),
-  )
-}
+      ],
+      root,
+    )
+  })
+
+/** The subschemas of an item as they are written. */
+export const itemNodes = (at: Applicable, index: number): ReadonlyArray<SchemaNode> =>
+  at.schemas.flatMap(({ root, schema }) => {
+    const prefix = Array.isArray(schema["prefixItems"]) ? (schema["prefixItems"] as ReadonlyArray<unknown>) : []
+    const own = index < prefix.length ? [prefix[index]] : [schema["items"], schema["unevaluatedItems"]]
+    return nodesOf([...own, schema["contains"]], root)
+  })
+
+/** The subschemas that apply to a property of an object. Every part of a secret is secret. */
+export const propertyAt = (at: Applicable, key: string): Applicable =>
+  isSecret(at) ? at : applicable(propertyNodes(at, key))
 
 /** The subschemas that apply to an item of an array. Every part of a secret is secret. */
-export const itemAt = (at: Applicable, index: number): Applicable => {
-  if (isSecret(at)) return at
-  return applicable(
-    at.schemas.flatMap(({ root, schema }) => {
-      const prefix = Array.isArray(schema["prefixItems"]) ? (schema["prefixItems"] as ReadonlyArray<unknown>) : []
-      const children = [
-        ...(index < prefix.length ? [prefix[index]] : [schema["items"], schema["unevaluatedItems"]]),
-        schema["contains"],
-      ]
-      return children.filter((child) => child !== undefined).map((child) => ({ schema: child, root }))
-    }),
-  )
-}
+export const itemAt = (at: Applicable, index: number): Applicable =>
+  isSecret(at) ? at : applicable(itemNodes(at, index))
 
 /** The names of the properties that any branch declares. */
 export const declaredProperties = (at: Applicable): ReadonlyArray<string> => [

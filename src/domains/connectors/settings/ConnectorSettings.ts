@@ -11,7 +11,7 @@ import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { ConnectorSettingsNotFound } from "../Errors.ts"
 import type { ConnectorNotFound } from "../Errors.ts"
 import { changedExposures, removeFormerSecrets } from "./SettingsMerge.ts"
-import { mergeToValid } from "./ValidMerge.ts"
+import { mergeAccepted } from "./AcceptedMerge.ts"
 import { PutSettings } from "../Model.ts"
 import type { JsonObject, SettingsRecord } from "../Model.ts"
 import { redact, settingsAt } from "./Redaction.ts"
@@ -21,6 +21,7 @@ import type { SettingsRow } from "../Repo.ts"
 import { documentError } from "../Rules.ts"
 import { isSecret, itemAt, propertyAt } from "../schema/SchemaWalk.ts"
 import type { Applicable } from "../schema/SchemaWalk.ts"
+import { settingsErrors } from "../schema/SettingsValidator.ts"
 import type { SettingsError } from "../schema/SettingsValidator.ts"
 
 const LOCATION = "body.settings"
@@ -58,18 +59,19 @@ const settingsToStore = Effect.fnUntraced(function* (
   sent: JsonObject,
   stored: JsonObject | undefined,
 ) {
-  const merged = mergeToValid({ at, schema, sent, stored, location: LOCATION })
+  const merged = mergeAccepted({ at, schema, sent, stored, location: LOCATION })
   if (merged.errors.length > 0) {
     return yield* rejected("`***` can only stand for a stored secret. Send the secret itself.", merged.errors)
   }
-  if (merged.invalid.length > 0) {
+  const invalid = settingsErrors(schema, merged.settings, MAX_ERRORS)
+  if (invalid.length > 0) {
     return yield* rejected(
       "The settings do not match the connector's schema.",
-      merged.invalid.slice(0, MAX_ERRORS).map((error) => located(at, merged.settings, error)),
+      invalid.map((error) => located(at, merged.settings, error)),
     )
   }
   const changed =
-    merged.hasRetainedSecrets && stored !== undefined ? changedExposures(at, stored, merged.settings, LOCATION) : []
+    merged.retainsSecrets && stored !== undefined ? changedExposures(at, stored, merged.settings, LOCATION) : []
   if (changed.length > 0) {
     const message = "determines where secrets are sent. To change it, send the secrets again"
     return yield* rejected(

@@ -5,8 +5,8 @@
  * - `***` without a stored secret is an error.
  * - An omitted array that contains secrets is retained as a whole, because its items cannot be matched one by one.
  * - Items of a sent array are matched to stored ones by a declared `id`, `key` or `name`, never by position.
- * - `null` deletes the secret.
- * - `ValidMerge` decides which omitted objects lose their secrets, because these alone are not valid.
+ * - `null` replaces the secret, or removes its property.
+ * - `AcceptedMerge` decides which of the optional parts the settings keep.
  */
 import { Predicate } from "effect"
 import { isDeepStrictEqual } from "node:util"
@@ -19,29 +19,20 @@ import type { Applicable } from "../schema/SchemaWalk.ts"
 /** A place in the settings: the names of properties and the indexes of items. */
 export type Path = ReadonlyArray<string>
 
-/** The settings to validate and store, the errors, and whether any stored secret was retained. */
-export interface Merged {
+/** The settings with all that they may retain, the errors, and what of it is open. */
+interface Merged {
   readonly settings: JsonObject
   readonly errors: ReadonlyArray<ValidationError>
-  readonly hasRetainedSecrets: boolean
-  /** The objects that the caller omitted and that are in the settings for their secrets. */
-  readonly retainedObjects: ReadonlyArray<Path>
-}
-
-interface Options {
-  readonly location: string
-  /** `null` for a secret removes its property instead of being stored. */
-  readonly nullRemoves: boolean
-  /** Omitted objects whose secrets are not retained. */
-  readonly dropped?: ReadonlyArray<Path>
+  /** The stored secrets in the settings. */
+  readonly retained: ReadonlyArray<Path>
+  /** The parts that the caller does not insist on: omitted objects that are retained for their secrets, and `null` for a secret. */
+  readonly optional: ReadonlyArray<Path>
 }
 
 interface Progress {
   readonly errors: Array<ValidationError>
-  readonly nullRemoves: boolean
-  readonly dropped: ReadonlySet<string>
-  readonly retainedObjects: Array<Path>
-  hasRetainedSecrets: boolean
+  readonly retained: Array<Path>
+  readonly optional: Array<Path>
 }
 
 /** A place as an error names it, and as a path. */
@@ -49,8 +40,6 @@ interface Place {
   readonly location: string
   readonly path: Path
 }
-
-const keyOf = (path: Path): string => JSON.stringify(path)
 
 const propertyPlace = ({ location, path }: Place, key: string): Place => ({
   location: `${location}.${key}`,
@@ -72,14 +61,17 @@ const containsMask = (value: unknown): boolean =>
 
 /** The part of an omitted value that is retained: its secrets, and whole arrays that contain secrets. */
 const retainedPart = (at: Applicable, stored: unknown, path: Path, progress: Progress): unknown => {
-  if (stored === null || stored === undefined || isSecret(at)) return stored ?? undefined
-  if (Array.isArray(stored)) return holdsSecrets(at, stored) ? stored : undefined
-  if (!isRecord(stored) || progress.dropped.has(keyOf(path))) return undefined
+  if (stored === null || stored === undefined) return undefined
+  if (isSecret(at) || (Array.isArray(stored) && holdsSecrets(at, stored))) {
+    progress.retained.push(path)
+    return stored
+  }
+  if (!isRecord(stored)) return undefined
   const retained = Object.entries(stored)
     .map(([key, property]) => [key, retainedPart(propertyAt(at, key), property, [...path, key], progress)] as const)
     .filter(([, property]) => property !== undefined)
   if (retained.length === 0) return undefined
-  progress.retainedObjects.push(path)
+  progress.optional.push(path)
   return Object.fromEntries(retained)
 }
 
@@ -106,10 +98,10 @@ const counterpart = (at: Applicable, item: unknown, sent: ReadonlyArray<unknown>
   return matches.length === 1 && sent.filter(isSame).length === 1 ? matches[0] : undefined
 }
 
-const mergeSecret = (sent: unknown, stored: unknown, location: string, progress: Progress): unknown => {
+const mergeSecret = (sent: unknown, stored: unknown, { location, path }: Place, progress: Progress): unknown => {
   if (sent === MASK) {
     if (stored !== undefined && stored !== null) {
-      progress.hasRetainedSecrets = true
+      progress.retained.push(path)
       return stored
     }
     progress.errors.push({ location, message: "must not be `***`, because no value is stored. Send the secret" })
@@ -126,15 +118,13 @@ const mergeObject = (
   place: Place,
   progress: Progress,
 ): JsonObject => {
-  const properties = Object.entries(sent)
-    .filter(
-      ([key, property]) =>
-        !(progress.nullRemoves && property === null && holdsSecrets(propertyAt(at, key), ownProperty(stored, key))),
-    )
-    .map(([key, property]): readonly [string, unknown] => [
-      key,
-      mergeAt(propertyAt(at, key), property, ownProperty(stored, key), propertyPlace(place, key), progress),
-    ])
+  const properties = Object.entries(sent).map(([key, property]): readonly [string, unknown] => {
+    const inside = propertyPlace(place, key)
+    const propertyIs = propertyAt(at, key)
+    const before = ownProperty(stored, key)
+    if (property === null && holdsSecrets(propertyIs, before)) progress.optional.push(inside.path)
+    return [key, mergeAt(propertyIs, property, before, inside, progress)]
+  })
   const omitted = (isRecord(stored) ? Object.entries(stored) : [])
     .filter(([key]) => !Object.hasOwn(sent, key))
     .map(([key, property]): readonly [string, unknown] => [
@@ -142,12 +132,11 @@ const mergeObject = (
       retainedPart(propertyAt(at, key), property, [...place.path, key], progress),
     ])
     .filter(([, property]) => property !== undefined)
-  if (omitted.length > 0) progress.hasRetainedSecrets = true
   return Object.fromEntries([...properties, ...omitted])
 }
 
 const mergeAt = (at: Applicable, sent: unknown, stored: unknown, place: Place, progress: Progress): unknown => {
-  if (isSecret(at)) return mergeSecret(sent, stored, place.location, progress)
+  if (isSecret(at)) return mergeSecret(sent, stored, place, progress)
   if (Array.isArray(sent)) {
     return sent.map((item: unknown, index) => {
       const itemsAt = itemAt(at, index)
@@ -158,17 +147,10 @@ const mergeAt = (at: Applicable, sent: unknown, stored: unknown, place: Place, p
 }
 
 /** Merges the sent settings with the stored ones. */
-export const merge = (at: Applicable, sent: JsonObject, stored: JsonObject | undefined, options: Options): Merged => {
-  const progress: Progress = {
-    errors: [],
-    nullRemoves: options.nullRemoves,
-    dropped: new Set((options.dropped ?? []).map(keyOf)),
-    retainedObjects: [],
-    hasRetainedSecrets: false,
-  }
-  const settings = mergeObject(at, sent, stored, { location: options.location, path: [] }, progress)
-  const { errors, hasRetainedSecrets, retainedObjects } = progress
-  return { settings, errors, hasRetainedSecrets, retainedObjects }
+export const merge = (at: Applicable, sent: JsonObject, stored: JsonObject | undefined, location: string): Merged => {
+  const progress: Progress = { errors: [], retained: [], optional: [] }
+  const settings = mergeObject(at, sent, stored, { location, path: [] }, progress)
+  return { settings, ...progress }
 }
 
 /**

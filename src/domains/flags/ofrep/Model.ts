@@ -4,10 +4,10 @@ import { HttpApiSchema } from "effect/http-api"
 import { component } from "../../../kernel/contract/Component.ts"
 
 /** Why an evaluation returned its value. */
-export const reasons = ["STATIC", "TARGETING_MATCH", "SPLIT", "DISABLED"] as const
+const reasons = ["STATIC", "TARGETING_MATCH", "SPLIT", "DISABLED"] as const
 
 /** Why a flag could not be evaluated. */
-export const errorCodes = ["PARSE_ERROR", "TARGETING_KEY_MISSING", "INVALID_CONTEXT"] as const
+const errorCodes = ["PARSE_ERROR", "TARGETING_KEY_MISSING", "INVALID_CONTEXT"] as const
 
 /** Evaluation context: the attributes that targeting conditions compare. */
 export const Context = Schema.StructWithRest(
@@ -46,10 +46,10 @@ export type EvaluationSuccess = typeof EvaluationSuccess.Type
 const failureOf = <const Code extends string>(codes: Schema.Literals<ReadonlyArray<Code>>) =>
   Schema.Struct({ key: Schema.String, errorCode: codes, errorDetails: Schema.String })
 
-export const EvaluationFailure = failureOf(
-  Schema.Literals(errorCodes).annotate(component("EvaluationErrorCode")),
-).annotate(component("EvaluationFailure"))
-export const FlagNotFound = failureOf(Schema.Literals(["FLAG_NOT_FOUND"])).annotate(component("EvaluationFlagNotFound"))
+const EvaluationFailure = failureOf(Schema.Literals(errorCodes).annotate(component("EvaluationErrorCode"))).annotate(
+  component("EvaluationFailure"),
+)
+const FlagNotFound = failureOf(Schema.Literals(["FLAG_NOT_FOUND"])).annotate(component("EvaluationFlagNotFound"))
 
 /** Result of evaluating one flag. */
 export type Evaluation = EvaluationSuccess | typeof EvaluationFailure.Type | typeof FlagNotFound.Type
@@ -66,7 +66,7 @@ export const BulkEvaluation = Schema.Struct({
 )
 export type BulkEvaluation = { readonly flags: ReadonlyArray<Evaluation>; readonly metadata: typeof metadata.Type }
 
-export const BulkEvaluationFailure = Schema.Struct({
+const BulkEvaluationFailure = Schema.Struct({
   errorCode: Schema.Literals(["PARSE_ERROR", "INVALID_CONTEXT"]).annotate(component("BulkEvaluationErrorCode")),
   errorDetails: Schema.String,
 }).annotate(component("BulkEvaluationFailure"))
@@ -82,7 +82,7 @@ export const errorResponses = {
 const parsed = (text: string): Option.Option<unknown> => Option.liftThrowable(() => JSON.parse(text) as unknown)()
 
 /** Result of parsing a request body: the context, or the error to return. */
-export type ParsedContext =
+type ParsedContext =
   | { readonly _tag: "Context"; readonly context: Context }
   | { readonly _tag: "Rejected"; readonly failure: RequestError }
 

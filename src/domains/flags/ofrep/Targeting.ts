@@ -18,7 +18,7 @@ export const targetingKeyOf = ({ targetingKey }: Context): string | undefined =>
   targetingKey === undefined || targetingKey === "" ? undefined : targetingKey
 
 /** Reads a property of the context by its exact name, or else by its path of names separated by dots. */
-export const readAttribute = (context: Context, attribute: string): unknown => {
+const readAttribute = (context: Context, attribute: string): unknown => {
   if (Object.hasOwn(context, attribute)) return context[attribute]
   return attribute
     .split(".")

@@ -67,21 +67,23 @@ export const changes = Effect.gen(function* () {
         yield* failWithErrors(changeErrors(current, input))
         const metadata = input.metadata === undefined ? current.metadata : (input.metadata ?? {})
         yield* metadataValues.check(organizationId, "INSTANCE", current.metadata, metadata)
-        const namedCustomer = yield* customerOf(organizationId, customerReference(input))
-        const namedLicense = yield* licenseOf(organizationId, licenseReference(input), {
-          assigned: current.licenseId,
-          whenArchived: (problem) => new UpdateInstanceLicenseArchived(problem),
-        })
+        const customer = customerReference(input)
+        const license = licenseReference(input)
+        const namedCustomer = customer === undefined ? {} : yield* customerOf(organizationId, customer)
+        const namedLicense =
+          license === undefined
+            ? {}
+            : yield* licenseOf(organizationId, license, {
+                assigned: current.licenseId,
+                whenArchived: (problem) => new UpdateInstanceLicenseArchived(problem),
+              })
         const updated: Instance = {
           ...current,
           name: input.name ?? current.name,
           description: input.description === undefined ? current.description : input.description,
           ...namedCustomer,
           ...namedLicense,
-          deploymentZoneId:
-            input.deploymentZoneId === undefined
-              ? current.deploymentZoneId
-              : yield* zoneOf(organizationId, input.deploymentZoneId),
+          ...(input.deploymentZoneId === undefined ? {} : yield* zoneOf(organizationId, input.deploymentZoneId)),
           startLicenseDate: input.startLicenseDate ?? current.startLicenseDate,
           endLicenseDate: input.endLicenseDate === undefined ? current.endLicenseDate : input.endLicenseDate,
           graceDays: input.graceDays === undefined ? current.graceDays : input.graceDays,

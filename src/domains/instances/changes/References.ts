@@ -16,9 +16,8 @@ export const references = Effect.gen(function* () {
   const customers = yield* Customers
   const licenses = yield* Licenses
 
-  /** The named customer, `null` if none is named. */
-  const customerOf = Effect.fnUntraced(function* (organizationId: string, naming: Reference | undefined) {
-    if (naming === undefined) return null
+  /** The named customer. */
+  const customerOf = Effect.fnUntraced(function* (organizationId: string, naming: Reference) {
     const customer = yield* customers.lockShared(organizationId, { [naming.property]: naming.value })
     return Option.isSome(customer)
       ? { customerId: customer.value.id, customerSlug: customer.value.slug }
@@ -26,15 +25,14 @@ export const references = Effect.gen(function* () {
   })
 
   /**
-   * The named license version, `null` if none is named. A newly assigned version must not be archived, and
-   * is locked: it cannot be archived or deleted before the transaction ends.
+   * The named license version. A newly assigned version must not be archived, and is locked: it cannot be archived or
+   * deleted before the transaction ends.
    */
   const licenseOf = Effect.fnUntraced(function* <E>(
     organizationId: string,
-    naming: Reference | undefined,
+    naming: Reference,
     options: { readonly assigned: string | null; readonly whenArchived: (problem: { readonly detail: string }) => E },
   ) {
-    if (naming === undefined) return null
     const kind = naming.property === "licenseFamilySlug" ? "license family with a published version" : "license"
     const named = yield* licenses.resolve(organizationId, { [naming.property]: naming.value })
     if (Option.isNone(named)) return yield* unknownName(kind, naming)
@@ -48,12 +46,12 @@ export const references = Effect.gen(function* () {
     return chosen
   })
 
-  /** The named deployment zone, `null` if none is named. */
+  /** The named deployment zone, if an instance has one. */
   const zoneOf = Effect.fnUntraced(function* (organizationId: string, id: string | null) {
-    if (id === null) return null
+    if (id === null) return { deploymentZoneId: null, deploymentZoneSlug: null, deploymentZoneName: null }
     const zone = yield* repo.lockZoneShared(organizationId, id)
     return Option.isSome(zone)
-      ? zone.value.id
+      ? zone.value
       : yield* invalid("body.deploymentZoneId", "must be the id of an existing deployment zone", id)
   })
 

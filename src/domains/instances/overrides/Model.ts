@@ -8,7 +8,7 @@ import { Timestamp, TimestampInput } from "../../../kernel/values/Timestamp.ts"
 import { GrantedValue, GrantValue, OveragePercent } from "../../licenses/Model.ts"
 
 /** `SET` replaces what the license grants. `ADD` adds to its number. */
-export const overrideModes = ["SET", "ADD"] as const
+const overrideModes = ["SET", "ADD"] as const
 
 const OverrideMode = Schema.Literals(overrideModes).annotate(component("OverrideMode", "ADD"))
 

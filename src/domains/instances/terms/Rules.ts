@@ -11,7 +11,7 @@ export interface Notice {
 }
 
 /** The end of an instance's license. */
-export interface EndOfTerm {
+interface EndOfTerm {
   readonly endLicenseDate: Date
   /** Days of access after the end: those of the instance, otherwise those of its license version. */
   readonly graceDays: number
@@ -49,7 +49,7 @@ export const noticesOf = (
 }
 
 /** What is due now, and when the next notice is. */
-export interface Plan {
+interface Plan {
   readonly due: ReadonlyArray<Notice>
   readonly next: Date | null
 }

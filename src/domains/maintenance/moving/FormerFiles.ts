@@ -5,7 +5,7 @@
  */
 
 /** The migrations that these files name. */
-export const formerMigrations: ReadonlyArray<string> = [
+const formerMigrations: ReadonlyArray<string> = [
   "0001_access",
   "0002_events",
   "0003_releases",

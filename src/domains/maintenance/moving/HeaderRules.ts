@@ -6,7 +6,7 @@ import { FORMAT_VERSION, keyFaults } from "./MoveRules.ts"
 import type { Header } from "./MoveRules.ts"
 
 /** What the header is compared with. */
-export interface Destination {
+interface Destination {
   /** The migrations of the database, by name. */
   readonly migrations: ReadonlyArray<string>
   readonly secrets: Secrets["Service"]

@@ -9,7 +9,7 @@ export const FORMAT = "keyshelf-organization"
 export const FORMAT_VERSION = 2
 
 /** How the rows of a table move, where that differs from copying them. */
-export interface TableRule {
+interface TableRule {
   /** Columns that get another value: SQL. */
   readonly values?: Readonly<Record<string, string>>
   /** Columns that are not compared, because they differ without a change of the organization. */
@@ -23,7 +23,7 @@ export interface TableRule {
 }
 
 /** The tables whose rows are not only copied. All others are. */
-export const TABLE_RULES: Readonly<Record<string, TableRule>> = {
+const TABLE_RULES: Readonly<Record<string, TableRule>> = {
   // Its issuer, a platform credential, stays where it is.
   credentials: { values: { parent_id: "NULL" }, notCompared: ["last_used_at"] },
   catalog_versions: { isFedByTriggers: true },

@@ -19,7 +19,7 @@ import { convertedTables, isFormer } from "./FormerFiles.ts"
 import { differences, FORMAT, FORMAT_VERSION, ruleOf } from "./MoveRules.ts"
 import type { End, Header, TableStart } from "./MoveRules.ts"
 
-export interface ExportOptions {
+interface ExportOptions {
   readonly slug: string
   /** The migrations of the database, by name. */
   readonly migrations: ReadonlyArray<string>

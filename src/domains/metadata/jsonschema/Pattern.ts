@@ -7,9 +7,9 @@ import { RE2JS } from "re2js"
 import { PATTERN_TOKEN } from "./Backtracking.ts"
 
 /** Maximum length of a pattern, in UTF-16 units. */
-export const MAX_PATTERN_LENGTH = 512
+const MAX_PATTERN_LENGTH = 512
 /** Maximum size of a pattern: the steps that one character of text can take. Counted repetitions multiply it. */
-export const MAX_PATTERN_SIZE = 1000
+const MAX_PATTERN_SIZE = 1000
 
 /** A compiled pattern. */
 export interface Pattern {

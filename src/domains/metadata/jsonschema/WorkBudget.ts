@@ -1,7 +1,7 @@
 /** The budget of a validation, which bounds its time for every schema. Pure. */
 
 /** The number of steps for one write. A step takes at most about a microsecond. */
-export const MAX_STEPS = 100_000
+const MAX_STEPS = 100_000
 
 /** Thrown when a validation exceeds its budget. `validate` catches it. */
 export class BudgetExceeded extends Error {}

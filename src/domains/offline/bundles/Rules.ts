@@ -15,7 +15,7 @@ const USAGE_SECONDS = 7_776_000
 export const MAX_BUNDLE_CHARACTERS = 262_144
 
 /** The instants of a bundle, in seconds since 1970. */
-export interface BundleTimes {
+interface BundleTimes {
   readonly iat: number
   readonly nbf: number
   readonly renew: number
@@ -24,7 +24,7 @@ export interface BundleTimes {
 }
 
 /** When a license grants access. */
-export interface Access {
+interface Access {
   readonly startLicenseDate: Date
   readonly accessEnd: Date | null
 }

@@ -52,7 +52,7 @@ const LineResult = Schema.Struct({
   status: UsageEventStatus,
   ...rejectionFields,
 }).annotate(component("OfflineUsageResult", { index: 0, id: "1" }))
-export type LineResult = typeof LineResult.Type
+type LineResult = typeof LineResult.Type
 
 /** Usage above allowances, as responses and events show it. */
 const overAllowance = Schema.Array(OverAllowance).annotate({

@@ -18,13 +18,13 @@ export interface AllowingBundle {
 }
 
 /** An allowance to store; the quantity is a decimal. */
-export interface NewAllowance {
+interface NewAllowance {
   readonly entitlementId: string
   readonly quantity: string
 }
 
 /** An allowance of a bundle. */
-export interface AllowanceRow {
+interface AllowanceRow {
   readonly bundleId: string
   /** Slug. */
   readonly entitlement: string

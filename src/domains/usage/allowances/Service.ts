@@ -16,7 +16,7 @@ import type { AllowingBundle } from "./Repo.ts"
 import { instantsToFit, meterErrors, rejectionOf, requestErrors, withPromisedGrant } from "./Rules.ts"
 
 /** What a bundle asks to reserve. */
-export interface AllowanceRequest {
+interface AllowanceRequest {
   /** Slug of the instance, whose row is locked. */
   readonly instance: string
   readonly requested: ReadonlyArray<RequestedAllowance>

@@ -100,7 +100,7 @@ const withExceeded = (accounts: Accounts, names: ReadonlySet<string>) =>
   )
 
 /** A request to consume that is valid. */
-export interface ConsumeRequest {
+interface ConsumeRequest {
   readonly checks: CheckRequest["checks"]
   readonly explain: boolean
   readonly instance: CheckedInstance

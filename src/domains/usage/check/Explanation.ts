@@ -10,7 +10,7 @@ import { limitOf } from "../rules/Limits.ts"
 import type { CheckedEntitlement, CheckedInstance } from "../rules/Terms.ts"
 
 /** The input of an explanation. */
-export interface ExplanationInput {
+interface ExplanationInput {
   readonly subject: CheckSubject
   readonly decision: Decision
   readonly instance: CheckedInstance

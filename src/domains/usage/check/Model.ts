@@ -11,10 +11,10 @@ import { LifecycleState } from "../../licenses/Model.ts"
 import { checkReasons } from "../rules/Decision.ts"
 
 /** `HARD`: nothing above the limit. `SOFT`: overage up to a cap. `UNLIMITED`: no limit. */
-export const overageKinds = ["HARD", "SOFT", "UNLIMITED"] as const
+const overageKinds = ["HARD", "SOFT", "UNLIMITED"] as const
 
 /** Where a grant is from: the license version, or an override of the instance. */
-export const grantSources = ["LICENSE", "OVERRIDE"] as const
+const grantSources = ["LICENSE", "OVERRIDE"] as const
 
 /** Everything that one answer of a check was decided on. */
 export const Explanation = Schema.Struct({
@@ -97,7 +97,7 @@ export type CheckRequest = typeof CheckRequest.Type
 const figure = (description: string) => Schema.NullOr(Amount).annotate({ description })
 
 /** The answer to one check. */
-export const CheckAnswer = Schema.Struct({
+const CheckAnswer = Schema.Struct({
   entitlement: Schema.String,
   allowed: Schema.Boolean,
   reason: Schema.Literals(checkReasons).annotate(component("CheckReason", "GRANTED")),

@@ -23,11 +23,10 @@ interface Measured {
 }
 
 /** A row of a check of the past, without its usage. */
-export type PastRow = CheckedInstance &
-  ((Omit<CheckedEntitlement, "broughtIn"> & Measured) | { readonly entitlement: null })
+type PastRow = CheckedInstance & ((Omit<CheckedEntitlement, "broughtIn"> & Measured) | { readonly entitlement: null })
 
 /** A total whose usage up to an instant is needed. */
-export interface PastUsageKey {
+interface PastUsageKey {
   readonly instanceId: string
   readonly entitlementId: string
   readonly periodStart: Date
@@ -35,7 +34,7 @@ export interface PastUsageKey {
 }
 
 /** The usage in that period; a decimal. */
-export interface PastUsage {
+interface PastUsage {
   readonly entitlementId: string
   readonly periodStart: Date
   readonly used: string

@@ -23,7 +23,7 @@ import { CloudEventsRepo } from "./Repo.ts"
 import type { Terms } from "./Repo.ts"
 
 /** A batch cannot be counted set-wise. Nothing of it is counted. */
-export class NeedsLocks extends Data.TaggedError("NeedsLocks") {}
+class NeedsLocks extends Data.TaggedError("NeedsLocks") {}
 
 /** The outcome of an event that was counted or rejected now; `undefined` if its id had been taken before. */
 export type Outcomes = (event: CountableEvent) => Outcome | undefined

@@ -5,7 +5,7 @@ import { parseJson } from "../../../kernel/values/Decimal.ts"
 import { isJsonType } from "../../../kernel/values/MediaTypes.ts"
 
 /** What events say about usage. */
-export interface EventData {
+interface EventData {
   readonly value?: unknown
   readonly uniqueKey?: unknown
 }

@@ -44,7 +44,7 @@ export interface UsageEventFilters {
   readonly until?: Date
 }
 
-export const bucketSizes = ["HOUR", "DAY", "MONTH"] as const
+const bucketSizes = ["HOUR", "DAY", "MONTH"] as const
 export type BucketSize = (typeof bucketSizes)[number]
 
 export const MAX_BUCKETS = 750

@@ -25,7 +25,7 @@ export interface EventPlace {
 }
 
 /** What an event was counted for. */
-export type EventMeter = Pick<TotalKey, "instanceId" | "entitlementId">
+type EventMeter = Pick<TotalKey, "instanceId" | "entitlementId">
 
 // 64 bits: no two meters of an organization share them.
 const MAX_METER_LENGTH = 16

@@ -7,8 +7,8 @@ import { DAY_MS, Timestamp } from "../../../kernel/values/Timestamp.ts"
 
 /** The default, the minimum and the maximum time to live of a lease. */
 export const DEFAULT_TTL_SECONDS = 300
-export const MIN_TTL_SECONDS = 10
-export const MAX_TTL_SECONDS = (7 * DAY_MS) / 1000
+const MIN_TTL_SECONDS = 10
+const MAX_TTL_SECONDS = (7 * DAY_MS) / 1000
 
 const Holder = Text(1, 255)
 

@@ -11,7 +11,7 @@ import type { Lease } from "./Model.ts"
 type Seats = Pick<Meter, "organizationId" | "instanceId" | "entitlementId">
 
 /** The locked seats of an instance and an entitlement. */
-export interface LockedSeats {
+interface LockedSeats {
   /** The instant of this decision, not before that of any other one on them. */
   readonly at: Date
   /** At least the number of live leases. */

@@ -28,7 +28,7 @@ export interface ReportedEvent extends UsageEvent {
 }
 
 /** An event that was counted, with its position in the order of arrival. */
-export interface PostedEvent extends ReportedEvent {
+interface PostedEvent extends ReportedEvent {
   readonly ordinal: number
 }
 

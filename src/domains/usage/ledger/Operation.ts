@@ -61,7 +61,7 @@ export interface PreparedOperation<A, E> {
   readonly decide: (accounts: Accounts) => OperationResult<A, E>
 }
 
-export interface OperationResult<A, E> {
+interface OperationResult<A, E> {
   readonly answer: Exit.Exit<A, E>
   readonly accounts: Accounts
 }

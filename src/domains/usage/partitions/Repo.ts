@@ -10,7 +10,7 @@ import type { InstanceId } from "./SumsRepo.ts"
 export const REST = "usage_events_rest"
 
 /** A partition that is about to be dropped, and up to which instance it is summed. */
-export interface Drop extends InstanceId {
+interface Drop extends InstanceId {
   readonly partition: string
   readonly until: Date
   readonly isSummed: boolean

@@ -9,7 +9,7 @@ import { Timestamp } from "../../../kernel/values/Timestamp.ts"
 import { MAX_LIFETIME_SECONDS } from "../rules/Held.ts"
 
 /** A `HELD` reservation reduces what other requests get. The other three states are final. */
-export const reservationStates = ["HELD", "COMMITTED", "RELEASED", "EXPIRED"] as const
+const reservationStates = ["HELD", "COMMITTED", "RELEASED", "EXPIRED"] as const
 export type ReservationState = (typeof reservationStates)[number]
 
 /** The default lifetime of a reservation. */

@@ -13,7 +13,7 @@ import type { StoredReservation } from "./Model.ts"
 import type { Option } from "effect"
 
 /** How a reservation ends. The quantity is a decimal. */
-export interface ReservationEnd {
+interface ReservationEnd {
   readonly state: "COMMITTED" | "RELEASED"
   readonly committedQuantity: string | null
   readonly at: Date

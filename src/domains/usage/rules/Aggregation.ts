@@ -172,7 +172,7 @@ export const isLateSet = (total: Total, { behavior, timestamp }: UsageEvent): bo
   isBefore(timestamp, total.lastAt) &&
   (total.setAt === null || !isBefore(timestamp, total.setAt))
 
-export interface Addition {
+interface Addition {
   /** Whether the period's events so far lack its `uniqueKey`. */
   readonly isNewKey: boolean
   /** For a late `set` ({@link isLateSet}): the period's events with later timestamps, in the order of arrival. */

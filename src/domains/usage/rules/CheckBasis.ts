@@ -12,7 +12,7 @@ const totalOf = (period: Period | null, rows: ReadonlyArray<CheckedEntitlement>)
   rows.find(({ periodStart }) => periodStart?.getTime() === period?.start.getTime())
 
 /** The basis of one entitlement of a check. */
-export interface EntitlementBasis extends Basis {
+interface EntitlementBasis extends Basis {
   /** What only an explanation shows; absent for an unknown entitlement. */
   readonly explained?: Pick<CheckedEntitlement, "resetPeriod" | "resetAnchor" | "configuration">
 }

@@ -51,7 +51,7 @@ export interface Basis {
 }
 
 /** A license is running in `[startLicenseDate, endLicenseDate)`, then in grace for so many days. Without an end it never expires. */
-export interface Term {
+interface Term {
   readonly startLicenseDate: Date
   readonly endLicenseDate: Date | null
   readonly graceDays: number
@@ -71,7 +71,7 @@ export interface CheckSubject extends Basis {
 }
 
 /** A `NUMBER` entitlement's figures, in its units. */
-export interface Figures {
+interface Figures {
   /** The granted limit, `-1` if unlimited. */
   readonly limit: number
   readonly usage: number
@@ -158,7 +158,7 @@ export const figures = (
 export const isUnlimited = (limit: BigDecimal.BigDecimal): boolean => BigDecimal.equals(limit, unlimited)
 
 /** Whether an amount is at most the limit. */
-export const isWithinLimit = (amount: BigDecimal.BigDecimal, limit: BigDecimal.BigDecimal): boolean =>
+const isWithinLimit = (amount: BigDecimal.BigDecimal, limit: BigDecimal.BigDecimal): boolean =>
   BigDecimal.isLessThanOrEqualTo(amount, limit)
 
 /** The limit plus `overagePercent` of it, exactly. */

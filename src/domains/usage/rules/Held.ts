@@ -8,7 +8,7 @@ import type { Period } from "./Period.ts"
 export const MAX_LIFETIME_SECONDS = DAY_MS / 1000
 
 /** An allowance that is open, as PostgreSQL writes it in JSON. */
-export interface OpenAllowance {
+interface OpenAllowance {
   /** When its bundle expires: it reserves something of each period that begins before. */
   readonly validUntil: string
   /** A decimal: units in each period. */

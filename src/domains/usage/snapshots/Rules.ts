@@ -19,7 +19,7 @@ import type { EntitlementSnapshot, Life, PeriodStarts } from "./Model.ts"
 export type SnapshotRow = CheckedEntitlement & { readonly aggregationMethod: AggregationMethod | null }
 
 /** What is used of an entitlement in the present period. */
-export interface Used {
+interface Used {
   readonly amount: BigDecimal.BigDecimal
   readonly from: Date
 }

@@ -7,7 +7,7 @@
  */
 import { Effect, Latch } from "effect"
 
-export type AttemptPhase = "sending" | "recording" | "ended"
+type AttemptPhase = "sending" | "recording" | "ended"
 
 /** The maximum number of deliveries per claim: bounds the time of its statements. */
 const MAX_PER_CLAIM = 128

@@ -53,7 +53,7 @@ interface OwnClaim {
 }
 
 /** The claims of this node. */
-export interface Claimer {
+interface Claimer {
   /**
    * Claims up to `max` due deliveries, fairly over endpoints and within their limits. A claim that is not delivered is
    * due again when its lease expires.

@@ -1,10 +1,14 @@
 /** The retry schedule (interface specification, section 6). No other file knows these times. */
 import { Duration, Effect, Pull, Schedule } from "effect"
 
-/** The delay before each of the six attempts: 0 s, 5 s, 5 min, 30 min, 2 h, 8 h. */
-export const attemptSchedule = ["0 seconds", "5 seconds", "5 minutes", "30 minutes", "2 hours", "8 hours"]
-  .map((delay) => Schedule.duration(Duration.fromInputUnsafe(delay as Duration.Input)))
-  .reduce((first, next) => Schedule.concat(first, next))
+/** The delay before each of the six attempts. */
+export const attemptSchedule = Schedule.duration("0 seconds").pipe(
+  Schedule.concat(Schedule.duration("5 seconds")),
+  Schedule.concat(Schedule.duration("5 minutes")),
+  Schedule.concat(Schedule.duration("30 minutes")),
+  Schedule.concat(Schedule.duration("2 hours")),
+  Schedule.concat(Schedule.duration("8 hours")),
+)
 
 // Steps through the schedule from its start, with simulated time. Consecutive attempts run in different processes,
 // which know only the attempt's number.

@@ -7,7 +7,7 @@ import type { QueueRow } from "../queue/QueueRepo.ts"
 import type { EndpointKey } from "../Model.ts"
 
 /** A delivery that may be recovered, with the time and id of its first attempt. */
-export interface Candidate {
+interface Candidate {
   readonly deliveryId: string
   readonly timestamp: Date
   readonly id: string

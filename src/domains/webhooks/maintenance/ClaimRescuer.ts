@@ -20,7 +20,7 @@ const INTERVAL_WHILE_DISCONNECTED = Duration.seconds(1)
 const INTERVAL_WHILE_UNSEEN = Duration.millis(250)
 
 /** The result of one run. */
-export interface Rescue {
+interface Rescue {
   /** How many claims were released. */
   readonly rescued: number
   /** When to run again. */

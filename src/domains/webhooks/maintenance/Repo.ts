@@ -7,14 +7,14 @@ import { QueueRepo } from "../queue/QueueRepo.ts"
 import type { LaneHead } from "../queue/QueueRepo.ts"
 
 /** An id under which claims are held: a node, or a liveness session of one. */
-export interface ClaimOwner {
+interface ClaimOwner {
   readonly id: string
   /** Whether it has a connection to the database. */
   readonly isConnected: boolean
 }
 
 /** The depth and age of the queue and the outbox. */
-export interface QueueSample {
+interface QueueSample {
   readonly due: number
   readonly future: number
   readonly leased: number

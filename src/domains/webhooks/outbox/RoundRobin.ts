@@ -5,7 +5,7 @@ import type { Outbox } from "../../events/Outbox.ts"
 const START = "00000000-0000-0000-0000-000000000000"
 
 /** Takes up to `perOrganization` due events of each organization, and returns how many it took. */
-export type TakeDue = (organizationIds: ReadonlyArray<string>, perOrganization: number) => Effect.Effect<number>
+type TakeDue = (organizationIds: ReadonlyArray<string>, perOrganization: number) => Effect.Effect<number>
 
 /**
  * Creates a function that serves the next organizations, each with an equal share of `max` events. It ends with the

@@ -13,7 +13,7 @@ export const isSubscribed = (
   (subscriber.eventNames.includes("*") || subscriber.eventNames.includes(event.type))
 
 /** An event and an endpoint that receives it. */
-export interface SubscriptionMatch {
+interface SubscriptionMatch {
   readonly entry: OutboxEntry
   readonly endpointId: string
 }

@@ -16,14 +16,14 @@ import { makeRoundRobin } from "./RoundRobin.ts"
 import { WebhookProvider } from "./Provider.ts"
 
 /** The connection to Svix. */
-export interface SvixOptions {
+interface SvixOptions {
   /** The server's origin, e.g. `https://api.eu.svix.com`. */
   readonly url: string
   readonly token: Redacted.Redacted
 }
 
 /** Svix did not accept an event. */
-export class SvixError extends Schema.TaggedError<SvixError>()("SvixError", { message: Schema.String }) {}
+class SvixError extends Schema.TaggedError<SvixError>()("SvixError", { message: Schema.String }) {}
 
 const MAX_EVENTS = 64
 const MAX_CONCURRENCY = 8

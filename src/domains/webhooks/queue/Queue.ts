@@ -7,7 +7,7 @@ import { QueueRepo } from "./QueueRepo.ts"
 import type { LaneHead } from "./QueueRepo.ts"
 
 /** A delivery to enqueue. */
-export interface NewDelivery {
+interface NewDelivery {
   readonly organizationId: string
   readonly endpointId: string
   readonly eventId: string

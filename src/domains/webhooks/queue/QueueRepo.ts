@@ -43,10 +43,10 @@ export interface ClaimedRow extends QueueRow {
 }
 
 /** Identifies a claim. */
-export type ClaimKey = Pick<ClaimedRow, "organizationId" | "id" | "lease">
+type ClaimKey = Pick<ClaimedRow, "organizationId" | "id" | "lease">
 
 /** The limits of a claim. */
-export interface ClaimLimits {
+interface ClaimLimits {
   readonly at: Date
   readonly leaseEnd: Date
   /** No earlier claim is still in flight. */
@@ -64,7 +64,7 @@ export interface ClaimLimits {
 }
 
 /** A claim for a node. */
-export interface ClaimRequest extends ClaimLimits {
+interface ClaimRequest extends ClaimLimits {
   /** The node, if other nodes can detect its end. */
   readonly owner: string | null
   /** Ids for the claims: the maximum number of deliveries to claim. */

@@ -9,7 +9,7 @@ import { Transactions } from "../../../kernel/database/Transactions.ts"
 import type { Transaction } from "../../../kernel/database/Transactions.ts"
 
 /** How the statements of a queue transaction are planned. */
-export interface QueuePlan {
+interface QueuePlan {
   /** With `nested`, joins are nested loops over an index, and no table is read completely to be joined. */
   readonly joins: "any" | "nested"
 }

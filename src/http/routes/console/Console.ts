@@ -33,13 +33,13 @@ const ConsoleSignIn = Schema.Struct({
 })
 
 /** The response of `GET /console/config.json`. */
-export const ConsoleConfig = Schema.Struct({
+const ConsoleConfig = Schema.Struct({
   surface: Schema.Literals(["core", "platform"]),
   version: Schema.String,
   webhooks: Schema.NullOr(Schema.String),
   oidc: Schema.NullOr(ConsoleSignIn),
 })
-export type ConsoleConfig = typeof ConsoleConfig.Type
+type ConsoleConfig = typeof ConsoleConfig.Type
 
 const signInOf = Effect.fnUntraced(function* ({ endpoints, ...client }: ConsoleClient) {
   return Option.map(yield* endpoints, (found) => ({ ...client, ...found }))

@@ -31,7 +31,7 @@ const ENTRIES = [
 ]
 
 /** What differs between pages. */
-export interface PageOptions {
+interface PageOptions {
   /** The path of the page. */
   readonly path: string
   readonly title: string

@@ -3,7 +3,7 @@ import { Marked } from "marked"
 import type { Token } from "marked"
 
 /** A part of a page below one heading. */
-export interface Section {
+interface Section {
   readonly heading: string
   /** The anchor in the page. Empty for the page's own title. */
   readonly anchor: string

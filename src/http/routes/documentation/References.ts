@@ -12,7 +12,7 @@ import { escape } from "./Markdown.ts"
 export type ReferenceName = "core" | "platform" | "webhooks"
 
 /** A reference and where it is served. */
-export interface Reference {
+interface Reference {
   readonly name: ReferenceName
   readonly title: string
   readonly page: `/${string}`

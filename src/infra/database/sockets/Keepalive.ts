@@ -7,7 +7,7 @@ import { connect } from "node:net"
 import type { Socket } from "node:net"
 
 /** When a connection counts as lost: after `looks` intervals in a row without received data. */
-export interface SilenceLimit {
+interface SilenceLimit {
   /** Milliseconds between two checks. */
   readonly intervalMs: number
   /** Number of consecutive checks without received data. */

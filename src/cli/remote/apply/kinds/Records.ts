@@ -39,7 +39,7 @@ export const presentOf = ({ isGone = () => false }: RecordKind, records: Readonl
  * The keys of records in their order. A key that occurs again gets a number, because the service allows several webhook endpoints with
  * one URL.
  */
-export const keysOf = (kind: RecordKind, records: ReadonlyArray<Properties>): ReadonlyArray<string> => {
+const keysOf = (kind: RecordKind, records: ReadonlyArray<Properties>): ReadonlyArray<string> => {
   const counts = new Map<string, number>()
   return records.map((record) => {
     const key = kind.keyOf(record)
@@ -50,7 +50,7 @@ export const keysOf = (kind: RecordKind, records: ReadonlyArray<Properties>): Re
 }
 
 /** All properties of a record that the file decides on. */
-export const managedOf = (kind: RecordKind, record: Properties): Properties => {
+const managedOf = (kind: RecordKind, record: Properties): Properties => {
   const defaults = kind.defaultsOf(record)
   const managed = { ...pick(record, kind.required), ...withDefaults(record, defaults) }
   return kind.canonical?.(managed) ?? managed

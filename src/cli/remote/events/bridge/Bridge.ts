@@ -21,7 +21,7 @@ import type { Broker, BrokerFailed, StoredPosition } from "./Broker.ts"
 /** What a bridge does for an organization. */
 export type BridgeState = "starting" | "serving" | "waiting" | "retrying" | "stopped"
 
-export interface BridgeOptions {
+interface BridgeOptions {
   readonly organization: { readonly id: string; readonly slug: string }
   /** The id of this process, as the holder of positions. */
   readonly holder: string

@@ -10,7 +10,7 @@ export class BrokerFailed extends Schema.TaggedError<BrokerFailed>()("BrokerFail
 export class PositionTaken extends Schema.TaggedError<PositionTaken>()("PositionTaken", {}) {}
 
 /** How far the events of an organization are in the broker, and which bridge brings more of them. */
-export interface Position {
+interface Position {
   /** The cursor of `GET /events` after the last event in the broker; `null` before the first one. */
   readonly cursor: string | null
   /** The id of the bridge; `null` after it stopped. */

@@ -9,7 +9,7 @@ import { CommandFailed } from "../../../Failure.ts"
 import { BrokerFailed, PositionTaken } from "./Broker.ts"
 import type { Broker } from "./Broker.ts"
 
-export interface JetStreamOptions {
+interface JetStreamOptions {
   readonly servers: ReadonlyArray<string>
   readonly login: {
     readonly credentials?: Uint8Array

@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
+import { randomUUID } from "node:crypto"
 import { MASK, redact, settingsAt } from "../../src/domains/connectors/settings/Redaction.ts"
-import { mergeToValid } from "../../src/domains/connectors/settings/ValidMerge.ts"
+import { mergeAccepted } from "../../src/domains/connectors/settings/AcceptedMerge.ts"
 import { settingsErrors } from "../../src/domains/connectors/schema/SettingsValidator.ts"
 import { cpuMillis } from "../support/cpuTime.ts"
 
@@ -9,6 +10,7 @@ type Json = { readonly [name: string]: unknown }
 
 const text = { type: "string" }
 const secret = { type: "string", writeOnly: true }
+const nullable = { type: ["string", "null"], writeOnly: true }
 const object = (properties: Json, required: ReadonlyArray<string> = []) => ({
   type: "object",
   properties,
@@ -151,15 +153,18 @@ const schemaOf = (slots: ReadonlyArray<Named>): Json => {
 const named = (slots: ReadonlyArray<Slot>): ReadonlyArray<Named> =>
   slots.map((slot, index) => ({ ...slot, name: `p${index}` }))
 
-const slots = Arbitrary.map(Arbitrary.schema(Schema.Array(Slot).check(Schema.isMaxLength(14))), named)
+const slots = Arbitrary.map(Arbitrary.schema(Schema.Array(Slot).check(Schema.isMaxLength(8))), named)
 
 const fresh = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value).replaceAll(/"(s|p|t|k|key-a|key-b)"/g, `"new-$1"`))
 
-const merged = (schema: Json, sent: Json, stored: Json) =>
-  mergeToValid({ at: settingsAt(schema), schema, sent, stored, location: "body.settings" })
+const merged = (schema: Json, sent: Json, stored: Json) => {
+  const { settings } = mergeAccepted({ at: settingsAt(schema), schema, sent, stored, location: "body.settings" })
+  return { settings, invalid: settingsErrors(schema, settings, 20) }
+}
 
-const manyRuns = { arbitrary: { runs: 150 } }
+// All tests get the same settings, so that each schema is compiled once.
+const manyRuns = { arbitrary: { runs: 150, seed: randomUUID() } }
 
 const put = (all: ReadonlyArray<Named>) => {
   const schema = schemaOf(all)
@@ -322,6 +327,68 @@ describe("settings whose PUT omits objects", () => {
       { hooks: [{ id: "b", tls: { token: "x" } }, { id: "a", tls: { token: "t" } }, { id: "c" }] },
     ],
     [
+      "two secrets that another variant does not have are cleared together, though each may be `null`",
+      {
+        ...object({
+          auth: { oneOf: [object({ user: text, one: { $ref: "#/$defs/x~1y" }, two: nullable }, ["user"]), bearer] },
+        }),
+        $defs: { "x/y": nullable },
+      },
+      { auth: { user: "u", one: "s", two: "t" } },
+      { auth: { token: "new", one: null, two: null } },
+      { auth: { token: "new" } },
+    ],
+    [
+      "a secret that may be `null` is `null`, and one beside it that may not is removed",
+      object({ auth: object({ one: nullable, two: secret }) }),
+      { auth: { one: "s", two: "t" } },
+      { auth: { one: null, two: null } },
+      { auth: { one: null } },
+    ],
+    [
+      "each item drops what it forbids, and the settings what they forbid in a group",
+      {
+        type: "object",
+        properties: {
+          group: object({ auth: bearer, tls: bearer }),
+          hooks: {
+            type: "array",
+            items: {
+              type: "object",
+              properties: { id: text, open: { type: "boolean" }, auth: bearer, tls: bearer },
+              if: { properties: { open: { const: true } }, required: ["open"] },
+              // oxlint-disable-next-line unicorn/no-thenable -- the keyword of JSON Schema
+              then: { not: { required: ["auth"] } },
+            },
+          },
+        },
+        not: { properties: { group: { required: ["tls"] } }, required: ["plain"] },
+      },
+      {
+        group: { auth: { token: "t" }, tls: { token: "u" } },
+        hooks: [
+          { id: "a", auth: { token: "t" }, tls: { token: "u" } },
+          { id: "b", auth: { token: "t" }, tls: { token: "u" } },
+        ],
+      },
+      {
+        plain: true,
+        group: {},
+        hooks: [
+          { id: "a", open: true },
+          { id: "b", open: true },
+        ],
+      },
+      {
+        plain: true,
+        group: { auth: { token: "t" } },
+        hooks: [
+          { id: "a", open: true, tls: { token: "u" } },
+          { id: "b", open: true, tls: { token: "u" } },
+        ],
+      },
+    ],
+    [
       "a name with a separator of paths",
       object({ "a.b/c~d": basic, ok: bearer }),
       { "a.b/c~d": { user: "u", password: "p" }, ok: { token: "t" } },
@@ -334,6 +401,17 @@ describe("settings whose PUT omits objects", () => {
     const result = merged(schema, sent, stored)
     if (expected === null) assert.isNotEmpty(result.invalid)
     else assert.deepStrictEqual([result.invalid, result.settings], [[], expected])
+  })
+
+  it("of thousands of objects, those that there may be too many of take few validations too", () => {
+    const schema = { type: "object", additionalProperties: bearer, maxProperties: 1500 }
+    const stored = Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`n${index}`, { token: "t" }]))
+    const took = cpuMillis(() => {
+      const { invalid, settings } = merged(schema, {}, stored)
+      assert.deepStrictEqual(invalid, [])
+      assert.deepStrictEqual(Object.keys(settings), Object.keys(stored).slice(0, 1500))
+    })
+    assert.isBelow(took, 2000)
   })
 
   it("three thousand omitted objects take few validations", () => {

@@ -3,8 +3,8 @@
  * If the service refuses the stream, answers become stale every 15 seconds instead.
  */
 import type { QueryClient } from "@tanstack/react-query"
-import { send } from "./Api.ts"
-import type { EventRecord } from "./Contract.ts"
+import { send } from "../Api.ts"
+import type { EventRecord } from "../Contract.ts"
 
 /** Which answers an event makes stale, by the beginning of its name. */
 const stale = {
@@ -18,7 +18,7 @@ const stale = {
   FEATURE_FLAG_: ["/api/feature-flags"],
   RELEASE_: ["/api/releases", "/api/deployment-zones"],
   COMPONENT_: ["/api/components", "/api/releases"],
-  DEPLOYMENT_ZONE_: ["/api/deployment-zones"],
+  DEPLOYMENT_ZONE_: ["/api/deployment-zones", "/api/instances"],
   METADATA_FIELD_: ["/api/metadata-fields"],
   CONNECTOR_: ["/api/connectors"],
   MEMBERSHIP_: ["/api/members"],
@@ -31,21 +31,6 @@ const stale = {
 const LONGEST_WAIT_MS = 30_000
 const POLL_MS = 15_000
 const FLUSH_MS = 1000
-
-interface Follower {
-  readonly received: (event: EventRecord) => void
-}
-
-const followers = new Set<Follower>()
-
-/** Calls back for each event until the returned function is called. */
-export const follow = (received: (event: EventRecord) => void): (() => void) => {
-  const follower = { received }
-  followers.add(follower)
-  return () => {
-    followers.delete(follower)
-  }
-}
 
 const pathsOf = (name: string): ReadonlyArray<string> =>
   Object.entries(stale).find(([prefix]) => name.startsWith(prefix))?.[1] ?? []
@@ -71,7 +56,7 @@ async function* eventsOf(body: ReadableStream<Uint8Array>) {
   }
 }
 
-/** Follows the events of the organization until the returned function is called. */
+/** Reads the events of the organization until the returned function is called. */
 export const start = (queries: QueryClient): (() => void) => {
   const stopped = new AbortController()
   let connection: AbortController | undefined
@@ -111,7 +96,6 @@ export const start = (queries: QueryClient): (() => void) => {
       if (data === undefined) continue
       const event: EventRecord = JSON.parse(data)
       mark([...pathsOf(event.type), "/api/events"])
-      for (const { received } of followers) received(event)
     }
   }
 
