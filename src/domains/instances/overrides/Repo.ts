@@ -30,6 +30,13 @@ const rowOf = (row: TextRow): Override => ({
   value: storedGrantValue(row.value),
 })
 
+const COLUMNS = `o.id, i.slug AS instance, e.slug AS entitlement, o.mode, o.value::text AS value,
+  o.overage_percent AS "overagePercent", o.starts_at AS "startsAt", o.ends_at AS "endsAt", o.reason,
+  o.created_at AS "createdAt", o.created_by AS "createdBy", o.ended_at AS "endedAt", o.ended_by AS "endedBy"`
+
+const JOINS = `JOIN instances i ON i.organization_id = o.organization_id AND i.id = o.instance_id
+  JOIN entitlements e ON e.organization_id = o.organization_id AND e.id = o.entitlement_id`
+
 /** Stores and reads overrides. */
 export class OverridesRepo extends Context.Service<
   OverridesRepo,
@@ -72,11 +79,8 @@ export class OverridesRepo extends Context.Service<
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  const columns = sql.literal(`o.id, i.slug AS instance, e.slug AS entitlement, o.mode, o.value::text AS value,
-    o.overage_percent AS "overagePercent", o.starts_at AS "startsAt", o.ends_at AS "endsAt", o.reason,
-    o.created_at AS "createdAt", o.created_by AS "createdBy", o.ended_at AS "endedAt", o.ended_by AS "endedBy"`)
-  const joins = sql.literal(`JOIN instances i ON i.organization_id = o.organization_id AND i.id = o.instance_id
-    JOIN entitlements e ON e.organization_id = o.organization_id AND e.id = o.entitlement_id`)
+  const columns = sql.literal(COLUMNS)
+  const joins = sql.literal(JOINS)
   const applied = sql.literal(appliedOverride)
 
   return {
