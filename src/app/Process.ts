@@ -180,6 +180,9 @@ const backgroundServices = Layer.mergeAll(
   RateBudgets.fromSettings.pipe(Layer.provide(Settings.layer)),
 )
 
+/** The token of a new credential; otherwise whether a credential is known, or an operator's command must create it. */
+type FirstCredential = "known" | "missing" | Redacted.Redacted
+
 /**
  * Ensures that a first platform credential exists. If the settings have one, it is stored. Otherwise, an embedded
  * database without a credential gets a new one, which the banner shows once. On a database of the operator's, other
@@ -198,7 +201,7 @@ const firstCredential = Effect.gen(function* () {
 })
 
 /** What the banner says of the operator's credential. */
-const credentialLines = (credential: Effect.Success<typeof firstCredential>): ReadonlyArray<string> => {
+const credentialLines = (credential: FirstCredential): ReadonlyArray<string> => {
   if (credential === "known") return []
   if (credential === "missing") {
     return [
@@ -217,7 +220,7 @@ const credentialLines = (credential: Effect.Success<typeof firstCredential>): Re
   ]
 }
 
-const banner = Effect.fnUntraced(function* (credential: Effect.Success<typeof firstCredential>) {
+const banner = Effect.fnUntraced(function* (credential: FirstCredential) {
   const { corePort, host, internalPort, platformPort, roles, webhooksPort } = yield* Settings
   const hasConsole = Option.isSome(yield* ConsoleFiles.CurrentConsoleFiles)
   const shown = hostInUrl(host)

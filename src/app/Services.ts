@@ -20,13 +20,17 @@ import * as Licenses from "../domains/licenses/Layer.ts"
 import * as Maintenance from "../domains/maintenance/Layer.ts"
 import * as Metadata from "../domains/metadata/Layer.ts"
 import * as Migrations from "../domains/migrations/Layer.ts"
+import * as MigrationsSharded from "../domains/migrations/sharded/LayerSharded.ts"
 import * as Offline from "../domains/offline/Layer.ts"
 import * as Organizations from "../domains/organizations/Layer.ts"
 import * as People from "../domains/people/Layer.ts"
+import * as PeopleSharded from "../domains/people/sharded/LayerSharded.ts"
 import * as Releases from "../domains/releases/Layer.ts"
 import * as Signing from "../domains/signing/Layer.ts"
 import * as Usage from "../domains/usage/Layer.ts"
+import * as UsageSharded from "../domains/usage/sharded/LayerSharded.ts"
 import * as Webhooks from "../domains/webhooks/Layer.ts"
+import * as WebhooksSharded from "../domains/webhooks/sharded/LayerSharded.ts"
 import * as OutboxFilter from "../domains/webhooks/outbox/OutboxFilter.ts"
 import * as Zones from "../domains/zones/Layer.ts"
 import * as DedicatedConnections from "../infra/database/DedicatedConnections.ts"
@@ -45,47 +49,72 @@ const ports = Layer.mergeAll(
   SecretBox.layer,
 )
 
-/** The repositories whose statements have a form for each kind of database. */
-const onOneServer = Events.repositories
-const onCitus = EventsSharded.repositories
+/** The repositories whose statements have a form for each kind of database, for one server. */
+const onOneServer = Layer.mergeAll(
+  Events.repositories,
+  Webhooks.repositories,
+  Migrations.repositories,
+  Usage.repositories,
+  People.repositories,
+)
+
+/** The same for Citus. One server understands these statements too, but they cost it more. */
+export const onCitus = Layer.mergeAll(
+  EventsSharded.repositories,
+  WebhooksSharded.repositories,
+  MigrationsSharded.repositories,
+  UsageSharded.repositories,
+  PeopleSharded.repositories,
+)
+
+type Repositories = Layer.Layer<
+  Layer.Success<typeof onOneServer>,
+  never,
+  PgClient.PgClient | Layer.Services<typeof onOneServer | typeof onCitus>
+>
+
+/** The use cases on these repositories. Each line may use the services of the lines below it. */
+export const servicesOn = (repositories: Repositories) =>
+  Maintenance.layer
+    .pipe(
+      Layer.provideMerge(Audit.layer),
+      Layer.provideMerge(Webhooks.layer),
+      Layer.provideMerge(Impact.layer),
+      Layer.provideMerge(Offline.layer),
+      Layer.provideMerge(Flags.layer),
+      Layer.provideMerge(Migrations.layer),
+      Layer.provideMerge(Usage.layer),
+      Layer.provideMerge(Imports.layer),
+      Layer.provideMerge(Integrations.layer),
+      Layer.provideMerge(Instances.layer),
+    )
+    .pipe(
+      Layer.provideMerge(Customers.layer),
+      Layer.provideMerge(Licenses.layer),
+      Layer.provideMerge(Groups.layer),
+      Layer.provideMerge(Entitlements.layer),
+      Layer.provideMerge(Zones.layer),
+      Layer.provideMerge(Releases.layer),
+      Layer.provideMerge(Components.layer),
+      Layer.provideMerge(Connectors.layer),
+      Layer.provideMerge(Metadata.layer),
+      Layer.provideMerge(Signing.layer),
+      Layer.provideMerge(Access.layer),
+      Layer.provideMerge(People.layer),
+      Layer.provideMerge(Organizations.layer),
+      Layer.provideMerge(Events.layer),
+      Layer.provideMerge(Idempotency.layer),
+    )
+    .pipe(Layer.provideMerge(repositories), Layer.provide(OutboxFilter.layer), Layer.provideMerge(ports))
 
 /** What the database is decides their form, once. */
-const repositories = Layer.unwrap(
-  Effect.map(Effect.flatMap(PgClient.PgClient, hasCitus), (isSharded) => (isSharded ? onCitus : onOneServer)),
+const repositories: Repositories = Layer.unwrap(
+  Effect.map(Effect.flatMap(PgClient.PgClient, hasCitus), (isSharded): Repositories =>
+    isSharded ? onCitus : onOneServer,
+  ),
 )
 
 /**
- * Every use case, on a migrated database, a clock, signals between nodes, the installation's keys and outbound HTTP. Each line may
- * use the services of the lines below it.
+ * Every use case, on a migrated database, a clock, signals between nodes, the installation's keys and outbound HTTP.
  */
-export const services = Maintenance.layer
-  .pipe(
-    Layer.provideMerge(Audit.layer),
-    Layer.provideMerge(Webhooks.layer),
-    Layer.provideMerge(Impact.layer),
-    Layer.provideMerge(Offline.layer),
-    Layer.provideMerge(Flags.layer),
-    Layer.provideMerge(Migrations.layer),
-    Layer.provideMerge(Usage.layer),
-    Layer.provideMerge(Imports.layer),
-    Layer.provideMerge(Integrations.layer),
-    Layer.provideMerge(Instances.layer),
-  )
-  .pipe(
-    Layer.provideMerge(Customers.layer),
-    Layer.provideMerge(Licenses.layer),
-    Layer.provideMerge(Groups.layer),
-    Layer.provideMerge(Entitlements.layer),
-    Layer.provideMerge(Zones.layer),
-    Layer.provideMerge(Releases.layer),
-    Layer.provideMerge(Components.layer),
-    Layer.provideMerge(Connectors.layer),
-    Layer.provideMerge(Metadata.layer),
-    Layer.provideMerge(Signing.layer),
-    Layer.provideMerge(Access.layer),
-    Layer.provideMerge(People.layer),
-    Layer.provideMerge(Organizations.layer),
-    Layer.provideMerge(Events.layer),
-    Layer.provideMerge(Idempotency.layer),
-  )
-  .pipe(Layer.provideMerge(repositories), Layer.provide(OutboxFilter.layer), Layer.provideMerge(ports))
+export const services = servicesOn(repositories)

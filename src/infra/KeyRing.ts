@@ -6,7 +6,8 @@ import { Secrets } from "../kernel/ports/KeyRing.ts"
 import type { PurposeKey } from "../kernel/ports/KeyRing.ts"
 import { reason } from "./embedded/Errors.ts"
 import { makeFolders } from "./embedded/Folders.ts"
-import { Settings, SettingsError } from "./Settings.ts"
+import { SettingsError } from "./SettingReader.ts"
+import { Settings } from "./Settings.ts"
 import type { SecretKey } from "./Settings.ts"
 
 const derive = (key: SecretKey, purpose: string): PurposeKey => ({

@@ -1,61 +1,37 @@
 /** The service's settings: environment variables, read once at startup (contract, section 8). */
-import { Config, Context, Duration, Effect, Layer, Option, Redacted, Schema, SchemaIssue } from "effect"
+import { Context, Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
+import type { LogLevel } from "effect"
 import { IpNetwork } from "effect/net"
+import type { RateLimit } from "../kernel/ports/RateBudgets.ts"
 import {
-  roles,
-  Port,
-  PoolSize,
-  WebhooksConcurrency,
-  YesNo,
-  Roles,
-  Networks,
+  BaseUrl,
+  BootstrapCredential,
   CorsOriginsText,
   corsOriginsOf,
+  DurationsText,
+  Networks,
+  OtlpEndpoint,
+  PoolSize,
+  Port,
   PostgresUrl,
-  BootstrapCredential,
-  TrustworthyUrl,
-  BaseUrl,
-  ParametersText,
-  parametersOf,
   RateLimitText,
   rateLimitOf,
   RedisUrl,
-  OtlpEndpoint,
-  DurationText,
-  DurationsText,
+  Roles,
+  roles,
+  WebhooksConcurrency,
+  YesNo,
 } from "./SettingFormats.ts"
-import type { Role } from "./SettingFormats.ts"
-
-/** A missing or invalid setting. The message names it and says what is expected. */
-export class SettingsError extends Schema.TaggedError<SettingsError>()("SettingsError", { message: Schema.String }) {}
+import type { CorsOrigins, Role } from "./SettingFormats.ts"
+import { identityProvider, retention, svix } from "./SettingGroups.ts"
+import type { IdentityProvider, RetentionSettings, SvixServer } from "./SettingGroups.ts"
+import { failure, optionalSetting, setting, SettingsError } from "./SettingReader.ts"
 
 /** A key of `SERVICE_SECRET_KEY`: 32 bytes, and the id that encrypted and hashed values refer to. */
 export interface SecretKey {
   readonly id: string
   readonly bytes: Redacted.Redacted<Uint8Array>
 }
-
-const describe = SchemaIssue.makeFormatterDefault()
-
-const failure = (name: string, expected: string) =>
-  new SettingsError({ message: `${name} is not valid: ${expected.charAt(0).toLowerCase()}${expected.slice(1)}.` })
-
-const setting = <A>(name: string, schema: Schema.Codec<A, string>, fallback: A) =>
-  optionalSetting(name, schema).pipe(Effect.map(Option.getOrElse(() => fallback)))
-
-const optionalSetting = Effect.fnUntraced(function* <A>(name: string, schema: Schema.Codec<A, string>) {
-  // Shells and compose files pass an unset variable as an empty string.
-  const text = yield* Config.option(Config.String(name)).pipe(
-    Effect.mapError(() => failure(name, "it cannot be read")),
-    Effect.map(Option.filter((value) => value.trim() !== "")),
-  )
-  if (Option.isNone(text)) return Option.none<A>()
-  return yield* Schema.decodeEffect(schema)(text.value).pipe(
-    Effect.map(Option.some),
-    // The message omits the value, which may be a secret in the wrong variable.
-    Effect.mapError((error) => failure(name, describe(error.issue))),
-  )
-})
 
 const parseKeys = (text: string): Effect.Effect<ReadonlyArray<SecretKey>, SettingsError> => {
   const keys = text.split(",").map((part, index) => {
@@ -76,83 +52,77 @@ const parseKeys = (text: string): Effect.Effect<ReadonlyArray<SecretKey>, Settin
     : Effect.succeed(keys.map((key) => ({ id: key.id, bytes: Redacted.make(new Uint8Array(key.bytes)) })))
 }
 
-// Reports are up to 35 days late, and ledgers of sites 90 days. Months that longer bundles may bring usage of are kept anyway.
-const MIN_USAGE_RETENTION = Duration.days(90)
-
-// Retention times. Events must outlive the history of their deliveries, which refers to them and retries them.
-const retention = Effect.gen(function* () {
-  const periods = {
-    retiredTokens: yield* setting("SERVICE_RETENTION_RETIRED_TOKENS", DurationText, Duration.days(90)),
-    webhookHistory: yield* setting("SERVICE_RETENTION_WEBHOOK_HISTORY", DurationText, Duration.days(30)),
-    /** Absent: unlimited. */
-    events: yield* optionalSetting("SERVICE_RETENTION_EVENTS", DurationText),
-    /** Absent: unlimited. */
-    usageEvents: yield* optionalSetting("SERVICE_RETENTION_USAGE_EVENTS", DurationText),
+/** The settings of this process. */
+export class Settings extends Context.Service<
+  Settings,
+  {
+    /** Address that all listeners bind to. */
+    readonly host: string
+    /** Port of the Core API, the documentation and the console. */
+    readonly corePort: number
+    /** Port of the Platform API. */
+    readonly platformPort: number
+    /** Absent: the core listener serves webhook management. */
+    readonly webhooksPort: Option.Option<number>
+    /** Where browsers reach the dedicated listener of webhook management. Without a trailing slash. */
+    readonly webhooksUrl: Option.Option<string>
+    /** Port of health checks, metrics and token validation. */
+    readonly internalPort: number
+    /** What this process does. */
+    readonly roles: ReadonlySet<Role>
+    /** Folder of the embedded database and of generated keys. */
+    readonly dataDir: string
+    /** Absent: the process runs the embedded database. */
+    readonly databaseUrl: Option.Option<Redacted.Redacted>
+    /** Direct address for LISTEN if `SERVICE_DATABASE_URL` points to a transaction pooler. */
+    readonly databaseListenUrl: Option.Option<Redacted.Redacted>
+    /** Maximum number of pooled connections of this process. */
+    readonly databasePoolSize: number
+    /** Whether statements are prepared. A transaction pooler may not support that. */
+    readonly databasePrepare: boolean
+    /** Absent: the key file in the data directory is used (embedded database only). */
+    readonly secretKeys: Option.Option<ReadonlyArray<SecretKey>>
+    /** Present: this token becomes a platform credential with all scopes, unless it exists. */
+    readonly bootstrapPlatformCredential: Option.Option<Redacted.Redacted>
+    /**
+     * Form in which the Core API accepts stored tokens: `direct` as issued, `gateway` only as the gateway's internal
+     * JWT.
+     */
+    readonly authMode: "direct" | "gateway"
+    /** Absent: nobody signs in, and only tokens are accepted. */
+    readonly identityProvider: Option.Option<IdentityProvider>
+    /** How long rows are retained that have ended. */
+    readonly retention: RetentionSettings
+    /** How long before the end of a license it is announced. */
+    readonly termNotices: ReadonlyArray<Duration.Duration>
+    /** For development: outbound calls may reach any address, also over plain HTTP. */
+    readonly webhooksAllowInsecure: boolean
+    /** Maximum number of deliveries in flight on this node. */
+    readonly webhooksConcurrency: number
+    /** Present: Svix delivers events instead of this service. */
+    readonly svix: Option.Option<SvixServer>
+    /** Private networks that outbound calls may reach. */
+    readonly webhooksAllowedNetworks: ReadonlyArray<IpNetwork.IpNetwork>
+    /** Origins whose scripts may call the core listener. Absent: none. */
+    readonly corsOrigins: Option.Option<CorsOrigins>
+    /** Absent: requests are not limited. */
+    readonly rateLimit: Option.Option<RateLimit>
+    /** Redis, in which all processes share request counts. Absent: each process counts separately. */
+    readonly redisUrl: Option.Option<Redacted.Redacted>
+    /** Receiver of traces, metrics and logs. Absent: nothing is exported. */
+    readonly otlpEndpoint: Option.Option<string>
+    /** The lowest level that is logged. */
+    readonly logLevel: LogLevel.LogLevel
+    /** Without a setting, `pretty` at a terminal. */
+    readonly logFormat: "json" | "pretty"
   }
-  if (Option.isSome(periods.events) && Duration.isLessThan(periods.events.value, periods.webhookHistory)) {
-    return yield* new SettingsError({
-      message: `SERVICE_RETENTION_EVENTS is not valid: expected at least SERVICE_RETENTION_WEBHOOK_HISTORY (${Duration.format(periods.webhookHistory)}).`,
-    })
-  }
-  if (Option.isSome(periods.usageEvents) && Duration.isLessThan(periods.usageEvents.value, MIN_USAGE_RETENTION)) {
-    return yield* new SettingsError({
-      message: `SERVICE_RETENTION_USAGE_EVENTS is not valid: expected at least ${Duration.toDays(MIN_USAGE_RETENTION)} days. Late reports need 35 days, and sites upload usage until 90 days after the end of their bundle.`,
-    })
-  }
-  return periods
-})
-
-// The OpenID provider for sign-in. Without an issuer there is none.
-const identityProvider = Effect.gen(function* () {
-  const issuer = yield* optionalSetting("SERVICE_OIDC_ISSUER", TrustworthyUrl)
-  const audience = yield* optionalSetting("SERVICE_OIDC_AUDIENCE", Schema.NonEmptyString)
-  const jwksUri = yield* optionalSetting("SERVICE_OIDC_JWKS_URI", TrustworthyUrl)
-  const organizationClaim = yield* setting("SERVICE_OIDC_ORGANIZATION_CLAIM", Schema.NonEmptyString, "org_id")
-  const provisioning = yield* setting("SERVICE_OIDC_PROVISIONING", Schema.Literals(["off", "just-in-time"]), "off")
-  const clientId = yield* optionalSetting("SERVICE_OIDC_CLIENT_ID", Schema.NonEmptyString)
-  const scope = yield* setting("SERVICE_OIDC_SCOPE", Schema.NonEmptyString, "openid profile")
-  const parameters = yield* optionalSetting("SERVICE_OIDC_PARAMETERS", ParametersText)
-  if (Option.isNone(issuer)) {
-    if (Option.isNone(audience) && Option.isNone(jwksUri) && Option.isNone(clientId)) return Option.none()
-    return yield* new SettingsError({
-      message: "SERVICE_OIDC_ISSUER is missing: the other SERVICE_OIDC_ settings require it.",
-    })
-  }
-  if (Option.isNone(audience)) {
-    return yield* new SettingsError({
-      message:
-        "SERVICE_OIDC_AUDIENCE is missing: without it, tokens that the provider issued for other services would be accepted.",
-    })
-  }
-  return Option.some({
-    issuer: issuer.value,
-    audience: audience.value,
-    jwksUri,
-    organizationClaim,
-    provisioning,
-    /** Present: people can sign in to the console. */
-    client: Option.map(clientId, (id) => ({
-      clientId: id,
-      scope,
-      parameters: Option.match(parameters, { onNone: () => ({}), onSome: parametersOf }),
-    })),
-  })
-})
-
-// The provider that delivers events. The token is a secret and appears in no message.
-const svix = Effect.gen(function* () {
-  const provider = yield* setting("SERVICE_WEBHOOKS_PROVIDER", Schema.Literals(["internal", "svix"]), "internal")
-  const url = yield* optionalSetting("SERVICE_SVIX_URL", TrustworthyUrl)
-  const token = yield* optionalSetting("SERVICE_SVIX_TOKEN", Schema.NonEmptyString)
-  if (provider === "internal") return Option.none<{ readonly url: string; readonly token: Redacted.Redacted }>()
-  if (Option.isNone(url) || Option.isNone(token)) {
-    const missing = Option.isNone(url) ? "SERVICE_SVIX_URL" : "SERVICE_SVIX_TOKEN"
-    return yield* new SettingsError({
-      message: `${missing} is missing: SERVICE_WEBHOOKS_PROVIDER=svix requires the URL of the Svix server and a token for it.`,
-    })
-  }
-  return Option.some({ url: url.value, token: Redacted.make(token.value) })
-})
+>()("keyshelf/infra/Settings") {
+  /** Reads the environment through Effect's Config. Fails with {@link SettingsError}, which names the setting. */
+  static readonly layer = Layer.effect(
+    Settings,
+    Effect.suspend(() => load),
+  )
+}
 
 const load = Effect.gen(function* () {
   const secretKeys = yield* optionalSetting("SERVICE_SECRET_KEY", Schema.String)
@@ -184,46 +154,31 @@ const load = Effect.gen(function* () {
     host: yield* setting("SERVICE_HOST", Schema.NonEmptyString, "127.0.0.1"),
     corePort: yield* setting("SERVICE_CORE_PORT", Port, 8080),
     platformPort: yield* setting("SERVICE_PLATFORM_PORT", Port, 8081),
-    /** Absent: the core listener serves webhook management. */
     webhooksPort,
-    /** Where browsers reach the dedicated listener of webhook management. Without a trailing slash. */
     webhooksUrl: Option.map(webhooksUrl, (url) => url.replace(/\/+$/, "")),
     internalPort: yield* setting("SERVICE_INTERNAL_PORT", Port, 8082),
     roles: processRoles,
     dataDir: yield* setting("SERVICE_DATA_DIR", Schema.NonEmptyString, ".data"),
     databaseUrl: Option.map(databaseUrl, (url) => Redacted.make(url)),
-    /** Direct address for LISTEN if `SERVICE_DATABASE_URL` points to a transaction pooler. */
     databaseListenUrl: Option.map(databaseListenUrl, (url) => Redacted.make(url)),
     databasePoolSize: yield* setting("SERVICE_DATABASE_POOL_SIZE", PoolSize, 8),
     databasePrepare: (yield* setting("SERVICE_DATABASE_PREPARE", YesNo, "true")) === "true",
-    /** Absent: the key file in the data directory is used (embedded database only). */
     secretKeys: yield* Effect.transposeOption(Option.map(secretKeys, parseKeys)),
     bootstrapPlatformCredential: Option.map(bootstrap, (text) => Redacted.make(text)),
-    /**
-     * Form in which the Core API accepts stored tokens: `direct` as issued, `gateway` only as the gateway's internal
-     * JWT.
-     */
     authMode: yield* setting("SERVICE_AUTH_MODE", Schema.Literals(["direct", "gateway"]), "direct"),
     identityProvider: yield* identityProvider,
     retention: yield* retention,
-    /** How long before the end of a license it is announced. */
     termNotices: yield* setting("SERVICE_TERM_NOTICES", DurationsText, [30, 7, 1].map(Duration.days)),
     webhooksAllowInsecure: (yield* setting("SERVICE_WEBHOOKS_ALLOW_INSECURE", YesNo, "false")) === "true",
-    /** Maximum number of deliveries in flight on this node. */
     webhooksConcurrency: yield* setting("SERVICE_WEBHOOKS_CONCURRENCY", WebhooksConcurrency, 256),
-    /** Present: Svix delivers events instead of this service. */
     svix: yield* svix,
     webhooksAllowedNetworks: Option.match(yield* optionalSetting("SERVICE_WEBHOOKS_ALLOWED_CIDRS", Networks), {
       onNone: () => [],
       onSome: (text) => text.split(",").map((part) => IpNetwork.fromStringUnsafe(part.trim())),
     }),
-    /** Origins whose scripts may call the core listener. Absent: none. */
     corsOrigins: Option.map(yield* optionalSetting("SERVICE_CORS_ORIGINS", CorsOriginsText), corsOriginsOf),
-    /** Absent: requests are not limited. */
     rateLimit: Option.map(yield* optionalSetting("SERVICE_RATE_LIMIT", RateLimitText), rateLimitOf),
-    /** Redis, in which all processes share request counts. Absent: each process counts separately. */
     redisUrl: Option.map(yield* optionalSetting("SERVICE_REDIS_URL", RedisUrl), (url) => Redacted.make(url)),
-    /** Receiver of traces, metrics and logs. Absent: nothing is exported. */
     otlpEndpoint: yield* optionalSetting("SERVICE_OTLP_ENDPOINT", OtlpEndpoint),
     logLevel: yield* setting(
       "SERVICE_LOG_LEVEL",
@@ -237,9 +192,3 @@ const load = Effect.gen(function* () {
     ),
   }
 })
-
-/** The settings of this process. */
-export class Settings extends Context.Service<Settings, Effect.Success<typeof load>>()("keyshelf/infra/Settings") {
-  /** Reads the environment through Effect's Config. Fails with {@link SettingsError}, which names the setting. */
-  static readonly layer = Layer.effect(Settings, load)
-}

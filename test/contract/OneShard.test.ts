@@ -1,6 +1,7 @@
 /**
- * On Citus, the statements of a request ask one shard, because they name its organization. A statement that asks several is refused
- * by the database of this test (`TEST_CITUS_ONE_SHARD`), and the request answers 500.
+ * On Citus, the statements of a request ask one shard, because they name its organization. The database of this test
+ * (`TEST_CITUS_ONE_SHARD`) refuses a statement that asks several, and one whose rows leave the shard, because another part of the
+ * statement reads them: Citus sends these to all workers. The request then answers 500.
  */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"

@@ -6,6 +6,20 @@ import { databaseUrl } from "./databaseUrl.ts"
 /** Whether the tests run on a cluster. */
 export const isOnCitus = process.env["TEST_CITUS_URL"] !== undefined
 
+/**
+ * Whether a statement that asks several shards fails, and one whose parts exchange rows, which Citus would send to each worker. Sweeps
+ * do so, hence this is for tests of requests.
+ */
+export const asksOneShard = process.env["TEST_CITUS_ONE_SHARD"] !== undefined
+
+/** What a database of such a test is set to. */
+export const oneShard = { "citus.multi_task_query_log_level": "error", "citus.max_intermediate_result_size": "0" }
+
+/** The tests' own statements may do both. */
+export const ownSession = asksOneShard
+  ? { "citus.multi_task_query_log_level": "off", "citus.max_intermediate_result_size": "-1" }
+  : {}
+
 /** Runs one statement on a database. */
 export const query = <Row extends object>(url: string, statement: string) =>
   Effect.flatMap(PgClient.PgClient, (sql) => sql.unsafe<Row>(statement)).pipe(

@@ -4,18 +4,10 @@ import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { join } from "node:path"
 import { inject } from "vitest"
-import { onEachServer, query } from "./Cluster.ts"
+import { asksOneShard, oneShard, onEachServer, ownSession, query } from "./Cluster.ts"
 import { databaseUrl } from "./databaseUrl.ts"
 import { inspect } from "./inspections.ts"
 import { RECORD_ENDING, recorded, share } from "./recorded.ts"
-
-const FANNING_OUT = "citus.multi_task_query_log_level"
-
-// A statement of a request that asks several shards fails then. Sweeps do ask them, so this is for tests of requests.
-const asksOneShard = process.env["TEST_CITUS_ONE_SHARD"] !== undefined
-
-/** The test's own statements may ask several shards. */
-const ownSession = asksOneShard ? { [FANNING_OUT]: "off" } : {}
 
 const urlOf = (name: string) => Redacted.make(databaseUrl(inject("serverUrl"), name))
 
@@ -24,7 +16,8 @@ const create = Effect.gen(function* () {
   const name = `keyshelf_test_${randomBytes(6).toString("hex")}`
   yield* onEachServer(inject("serverUrls"), `CREATE DATABASE ${name} TEMPLATE ${inject("template")}`)
   if (asksOneShard)
-    yield* onEachServer(inject("serverUrls").slice(0, 1), `ALTER DATABASE ${name} SET ${FANNING_OUT} = error`)
+    for (const [setting, value] of Object.entries(oneShard))
+      yield* onEachServer(inject("serverUrls").slice(0, 1), `ALTER DATABASE ${name} SET ${setting} = '${value}'`)
   return name
 })
 

@@ -25,8 +25,11 @@ export const testOutbound = OutboundHttp.layerFrom({ allowInsecure: true, allowe
 export const testSignals = ListenNotify.layerFrom({ listenUrl: Option.none() })
 
 /** All use cases on this database. */
-export const testServicesOn = <ROut, E>(sql: Layer.Layer<ROut | Layer.Success<typeof testSql>, E>) =>
-  services.pipe(
+export const testServicesOn = <ROut, E>(
+  sql: Layer.Layer<ROut | Layer.Success<typeof testSql>, E>,
+  useCases: typeof services = services,
+) =>
+  useCases.pipe(
     Layer.provideMerge(testSignals),
     Layer.provideMerge(sql),
     Layer.provideMerge(testSecrets),

@@ -4,7 +4,7 @@ import { chmod, mkdtemp, readdir, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { TestProject } from "vitest/node"
-import { onEachServer } from "./Cluster.ts"
+import { onEachServer, ownSession } from "./Cluster.ts"
 import { databaseUrl } from "./databaseUrl.ts"
 import { inspect } from "./inspections.ts"
 import { readRecord, RECORD_ENDING } from "./recorded.ts"
@@ -23,7 +23,7 @@ const inspectShared = async ({ serverUrl, serverUrls }: TestServer, directory: s
     const recorded = readRecord(join(directory, file))
     for (const name of recorded.databases) {
       await Effect.runPromise(
-        inspect(Redacted.make(databaseUrl(serverUrl, name)), recorded).pipe(
+        inspect(Redacted.make(databaseUrl(serverUrl, name)), recorded, ownSession).pipe(
           Effect.ensuring(Effect.orDie(onEachServer(serverUrls, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`))),
         ),
       )

@@ -2,6 +2,7 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { testSql } from "../support/TestDatabase.ts"
+import { testServiceForms } from "../support/forms.ts"
 import { TestService } from "../support/TestService.ts"
 import type { HttpResponse } from "../support/TestService.ts"
 import { daysAgo, openMeteredShop } from "./MeteredShop.ts"
@@ -52,178 +53,180 @@ const openVaried = Effect.gen(function* () {
   return shop
 })
 
-const services = testSql.pipe(Layer.provideMerge(TestService.separate))
+for (const { form, service } of testServiceForms) {
+  const services = testSql.pipe(Layer.provideMerge(service))
 
-layer(services, { excludeTestServices: true })("batches of usage events", (it) => {
-  it.effect(
-    "leave the same rows when they are counted set-wise and under locks",
-    () =>
-      Effect.gen(function* () {
-        const random = randomIntegers(11)
-        const [one, other] = [yield* openVaried, yield* openVaried]
-        const days = [0, 1, 1, 3].map((day) => daysAgo(day))
-        const names = ["free", "wide", "daily", "hits"]
-        for (let turn = 0; turn < 40; turn++) {
-          // Every third batch contains events that cannot be counted set-wise: a maximum, a correction, a missing grant.
-          const isVaried = turn % 3 === 2
-          const batch = Array.from({ length: 1 + random(25) }, () => {
-            const type = isVaried && random(6) === 0 ? ["peak", "alien", "none"][random(3)] : names[random(4)]
-            const value = isVaried && random(8) === 0 ? -random(3) : `${random(4)}.${random(100)}`
-            return {
-              specversion: "1.0",
-              id: `${turn - random(2)} ${random(40)}`,
-              source: "/gateway",
-              subject: random(4) === 0 ? "spare" : "prod",
-              type,
-              time: days[random(days.length)],
-              data: { value, ...(random(3) === 0 ? { uniqueKey: "someone" } : {}) },
+  layer(services, { excludeTestServices: true })(`batches of usage events, ${form},`, (it) => {
+    it.effect(
+      "leave the same rows when they are counted set-wise and under locks",
+      () =>
+        Effect.gen(function* () {
+          const random = randomIntegers(11)
+          const [one, other] = [yield* openVaried, yield* openVaried]
+          const days = [0, 1, 1, 3].map((day) => daysAgo(day))
+          const names = ["free", "wide", "daily", "hits"]
+          for (let turn = 0; turn < 40; turn++) {
+            // Every third batch contains events that cannot be counted set-wise: a maximum, a correction, a missing grant.
+            const isVaried = turn % 3 === 2
+            const batch = Array.from({ length: 1 + random(25) }, () => {
+              const type = isVaried && random(6) === 0 ? ["peak", "alien", "none"][random(3)] : names[random(4)]
+              const value = isVaried && random(8) === 0 ? -random(3) : `${random(4)}.${random(100)}`
+              return {
+                specversion: "1.0",
+                id: `${turn - random(2)} ${random(40)}`,
+                source: "/gateway",
+                subject: random(4) === 0 ? "spare" : "prod",
+                type,
+                time: days[random(days.length)],
+                data: { value, ...(random(3) === 0 ? { uniqueKey: "someone" } : {}) },
+              }
+            })
+            const answers = [yield* one.send(batch), yield* other.send(batch, true)]
+            assert.strictEqual(answers[0]?.status, 200, answers[0]?.text)
+            assert.deepStrictEqual(answers[0]?.body, answers[1]?.body, `batch ${turn}`)
+            if (turn % 7 === 3) {
+              const reset = { value: random(20), behavior: "set", timestamp: days[random(2)] }
+              for (const shop of [one, other]) assert.strictEqual((yield* shop.report("free", reset)).status, 200)
             }
-          })
-          const answers = [yield* one.send(batch), yield* other.send(batch, true)]
-          assert.strictEqual(answers[0]?.status, 200, answers[0]?.text)
-          assert.deepStrictEqual(answers[0]?.body, answers[1]?.body, `batch ${turn}`)
-          if (turn % 7 === 3) {
-            const reset = { value: random(20), behavior: "set", timestamp: days[random(2)] }
-            for (const shop of [one, other]) assert.strictEqual((yield* shop.report("free", reset)).status, 200)
           }
-        }
-        assert.deepStrictEqual(yield* one.stored, yield* other.stored)
-        assert.deepStrictEqual((yield* one.thresholds).toSorted(), (yield* other.thresholds).toSorted())
-        assert.isAbove((yield* one.thresholds).length, 5)
-      }),
-    120_000,
-  )
+          assert.deepStrictEqual(yield* one.stored, yield* other.stored)
+          assert.deepStrictEqual((yield* one.thresholds).toSorted(), (yield* other.thresholds).toSorted())
+          assert.isAbove((yield* one.thresholds).length, 5)
+        }),
+      120_000,
+    )
 
-  it.effect("create missing totals and emit the events of all thresholds that they cross", () =>
-    Effect.gen(function* () {
-      const { metered, send, thresholds, used } = yield* openSending
-      yield* metered("calls", 10, { resetPeriod: "DAY", warningThresholdPercent: 50 })
-      const events = (name: string, values: ReadonlyArray<number>, day: number) =>
-        values.map((value, index) => ({
+    it.effect("create missing totals and emit the events of all thresholds that they cross", () =>
+      Effect.gen(function* () {
+        const { metered, send, thresholds, used } = yield* openSending
+        yield* metered("calls", 10, { resetPeriod: "DAY", warningThresholdPercent: 50 })
+        const events = (name: string, values: ReadonlyArray<number>, day: number) =>
+          values.map((value, index) => ({
+            specversion: "1.0",
+            id: `${name} ${index}`,
+            source: "/gateway",
+            subject: "prod",
+            type: "calls",
+            time: daysAgo(day),
+            data: { value },
+          }))
+        assert.deepStrictEqual(statuses(yield* send(events("a", [1, 2, 1], 0))), ["accepted", "accepted", "accepted"])
+        assert.deepStrictEqual(yield* thresholds, [])
+        assert.strictEqual(yield* used("calls"), 4)
+        yield* send(events("b", [1], 0))
+        assert.deepStrictEqual(yield* thresholds, ["WARNING"])
+        yield* send(events("c", [4, 2], 2))
+        assert.deepStrictEqual(yield* thresholds, ["WARNING", "WARNING"])
+        assert.strictEqual(yield* used("calls"), 5)
+        // Above the warning, usage may rise without another event.
+        yield* send(events("d", [1, 1], 0))
+        assert.strictEqual((yield* thresholds).length, 2)
+        assert.strictEqual(yield* used("calls"), 7)
+        yield* send(events("e", [3], 0))
+        assert.deepStrictEqual(yield* thresholds, ["WARNING", "WARNING", "LIMIT"])
+        yield* send(events("f", [10], 3))
+        assert.strictEqual((yield* thresholds).length, 5)
+      }),
+    )
+
+    it.effect("leave room for reservations", () =>
+      Effect.gen(function* () {
+        const { call, metered, send, used } = yield* openSending
+        yield* metered("calls", 10)
+        yield* metered("more", 10)
+        assert.strictEqual(
+          (yield* call("POST", "/instances/prod/entitlements/calls/reservations", { quantity: 6 })).status,
+          201,
+        )
+        const event = (id: string, type: string, value: number) => ({
           specversion: "1.0",
-          id: `${name} ${index}`,
+          id,
+          source: "/gateway",
+          subject: "prod",
+          type,
+          data: { value },
+        })
+        assert.deepStrictEqual(statuses(yield* send([event("a", "calls", 4), event("b", "more", 9)])), [
+          "accepted",
+          "accepted",
+        ])
+        assert.deepStrictEqual(statuses(yield* send([event("c", "calls", 1), event("d", "more", 0)])), [
+          "rejected",
+          "accepted",
+        ])
+        assert.deepStrictEqual([yield* used("calls"), yield* used("more")], [4, 9])
+      }),
+    )
+
+    it.effect(
+      "are counted exactly, in parallel with consumes and reports of the same totals",
+      () =>
+        Effect.gen(function* () {
+          const { check, metered, report, send, stored, used } = yield* openSending
+          const slugs = ["one", "two", "three"]
+          for (const slug of slugs) yield* metered(slug, 1_000_000)
+          const batch = (number: number) =>
+            Array.from({ length: 90 }, (_, index) => ({
+              specversion: "1.0",
+              // A third of the events are sent again in the next batch.
+              id: `${number * 60 + index}`,
+              source: "/gateway",
+              subject: "prod",
+              type: slugs[(number * 60 + index) % 3],
+              data: { value: 1 },
+            }))
+          const answers = yield* Effect.all(
+            Array.from({ length: 48 }, (_, turn) => {
+              const entitlement = slugs[turn % 3] ?? "one"
+              if (turn % 4 === 1) return Effect.map(check([{ entitlement }]), () => [])
+              if (turn % 4 === 3) return Effect.map(report(entitlement, { value: 1 }), () => [])
+              return Effect.map(send(batch(turn / 2), turn % 8 === 0), statuses)
+            }),
+            { concurrency: "unbounded" },
+          )
+          const accepted = answers.flat().filter((status) => status === "accepted").length
+          assert.strictEqual(accepted, 24 * 60 + 30)
+          const usages = yield* Effect.forEach(slugs, used)
+          assert.strictEqual(
+            usages.reduce((sum, value) => sum + value, 0),
+            accepted + 24,
+          )
+          for (const { event_count, events } of yield* stored) {
+            assert.deepStrictEqual(
+              (events as ReadonlyArray<ReadonlyArray<unknown>>).map(([ordinal]) => ordinal),
+              Array.from({ length: Number(event_count) }, (_, index) => index + 1),
+            )
+          }
+        }),
+      120_000,
+    )
+
+    it.effect("create no total of an instance that is being deleted", () =>
+      Effect.gen(function* () {
+        const { metered, send, tenant } = yield* openSending
+        const sql = yield* PgClient.PgClient
+        yield* metered("calls", -1)
+        const event = {
+          specversion: "1.0",
+          id: "a",
           source: "/gateway",
           subject: "prod",
           type: "calls",
-          time: daysAgo(day),
-          data: { value },
-        }))
-      assert.deepStrictEqual(statuses(yield* send(events("a", [1, 2, 1], 0))), ["accepted", "accepted", "accepted"])
-      assert.deepStrictEqual(yield* thresholds, [])
-      assert.strictEqual(yield* used("calls"), 4)
-      yield* send(events("b", [1], 0))
-      assert.deepStrictEqual(yield* thresholds, ["WARNING"])
-      yield* send(events("c", [4, 2], 2))
-      assert.deepStrictEqual(yield* thresholds, ["WARNING", "WARNING"])
-      assert.strictEqual(yield* used("calls"), 5)
-      // Above the warning, usage may rise without another event.
-      yield* send(events("d", [1, 1], 0))
-      assert.strictEqual((yield* thresholds).length, 2)
-      assert.strictEqual(yield* used("calls"), 7)
-      yield* send(events("e", [3], 0))
-      assert.deepStrictEqual(yield* thresholds, ["WARNING", "WARNING", "LIMIT"])
-      yield* send(events("f", [10], 3))
-      assert.strictEqual((yield* thresholds).length, 5)
-    }),
-  )
-
-  it.effect("leave room for reservations", () =>
-    Effect.gen(function* () {
-      const { call, metered, send, used } = yield* openSending
-      yield* metered("calls", 10)
-      yield* metered("more", 10)
-      assert.strictEqual(
-        (yield* call("POST", "/instances/prod/entitlements/calls/reservations", { quantity: 6 })).status,
-        201,
-      )
-      const event = (id: string, type: string, value: number) => ({
-        specversion: "1.0",
-        id,
-        source: "/gateway",
-        subject: "prod",
-        type,
-        data: { value },
-      })
-      assert.deepStrictEqual(statuses(yield* send([event("a", "calls", 4), event("b", "more", 9)])), [
-        "accepted",
-        "accepted",
-      ])
-      assert.deepStrictEqual(statuses(yield* send([event("c", "calls", 1), event("d", "more", 0)])), [
-        "rejected",
-        "accepted",
-      ])
-      assert.deepStrictEqual([yield* used("calls"), yield* used("more")], [4, 9])
-    }),
-  )
-
-  it.effect(
-    "are counted exactly, in parallel with consumes and reports of the same totals",
-    () =>
-      Effect.gen(function* () {
-        const { check, metered, report, send, stored, used } = yield* openSending
-        const slugs = ["one", "two", "three"]
-        for (const slug of slugs) yield* metered(slug, 1_000_000)
-        const batch = (number: number) =>
-          Array.from({ length: 90 }, (_, index) => ({
-            specversion: "1.0",
-            // A third of the events are sent again in the next batch.
-            id: `${number * 60 + index}`,
-            source: "/gateway",
-            subject: "prod",
-            type: slugs[(number * 60 + index) % 3],
-            data: { value: 1 },
-          }))
-        const answers = yield* Effect.all(
-          Array.from({ length: 48 }, (_, turn) => {
-            const entitlement = slugs[turn % 3] ?? "one"
-            if (turn % 4 === 1) return Effect.map(check([{ entitlement }]), () => [])
-            if (turn % 4 === 3) return Effect.map(report(entitlement, { value: 1 }), () => [])
-            return Effect.map(send(batch(turn / 2), turn % 8 === 0), statuses)
-          }),
-          { concurrency: "unbounded" },
-        )
-        const accepted = answers.flat().filter((status) => status === "accepted").length
-        assert.strictEqual(accepted, 24 * 60 + 30)
-        const usages = yield* Effect.forEach(slugs, used)
-        assert.strictEqual(
-          usages.reduce((sum, value) => sum + value, 0),
-          accepted + 24,
-        )
-        for (const { event_count, events } of yield* stored) {
-          assert.deepStrictEqual(
-            (events as ReadonlyArray<ReadonlyArray<unknown>>).map(([ordinal]) => ordinal),
-            Array.from({ length: Number(event_count) }, (_, index) => index + 1),
-          )
+          data: { value: 1 },
         }
+        const sending = yield* sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql`SELECT 1 FROM instances WHERE organization_id = ${tenant.organizationId} FOR UPDATE`
+            const fiber = yield* Effect.forkDetach(send([event]))
+            yield* Effect.sleep("300 millis")
+            yield* sql`DELETE FROM instances WHERE organization_id = ${tenant.organizationId}`
+            return fiber
+          }),
+        )
+        assert.deepStrictEqual((yield* Fiber.join(sending)).body.results[0].code, "Instance.NotFound")
+        const totals = yield* sql`SELECT 1 FROM usage_totals WHERE organization_id = ${tenant.organizationId}`
+        assert.strictEqual(totals.length, 0)
       }),
-    120_000,
-  )
-
-  it.effect("create no total of an instance that is being deleted", () =>
-    Effect.gen(function* () {
-      const { metered, send, tenant } = yield* openSending
-      const sql = yield* PgClient.PgClient
-      yield* metered("calls", -1)
-      const event = {
-        specversion: "1.0",
-        id: "a",
-        source: "/gateway",
-        subject: "prod",
-        type: "calls",
-        data: { value: 1 },
-      }
-      const sending = yield* sql.withTransaction(
-        Effect.gen(function* () {
-          yield* sql`SELECT 1 FROM instances WHERE organization_id = ${tenant.organizationId} FOR UPDATE`
-          const fiber = yield* Effect.forkDetach(send([event]))
-          yield* Effect.sleep("300 millis")
-          yield* sql`DELETE FROM instances WHERE organization_id = ${tenant.organizationId}`
-          return fiber
-        }),
-      )
-      assert.deepStrictEqual((yield* Fiber.join(sending)).body.results[0].code, "Instance.NotFound")
-      const totals = yield* sql`SELECT 1 FROM usage_totals WHERE organization_id = ${tenant.organizationId}`
-      assert.strictEqual(totals.length, 0)
-    }),
-  )
-})
+    )
+  })
+}

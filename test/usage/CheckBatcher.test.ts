@@ -89,9 +89,9 @@ type Statements = Array<{ readonly within: string | null; readonly organizations
  * A repository that fails for the instance "broken" at once, and is slow for the others. It always names the organization to the
  * database, because the database of the test may be sharded.
  */
-const usageOn = (statements: Statements, isSharded: boolean) =>
+const usageOn = (statements: Statements, separatesOrganizations: boolean) =>
   usageWithRepo((repo) => ({
-    isSharded,
+    separatesOrganizations,
     findWithCatalog: (asked, within) => {
       const organizations = [...new Set(asked.map(({ organizationId }) => organizationId))]
       statements.push({ within, organizations })

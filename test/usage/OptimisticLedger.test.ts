@@ -45,11 +45,11 @@ const total = {
 }
 
 /** The ledger on a repository whose `store` is replaced. */
-const storing = (store: OptimisticRepo["Service"]["store"], isSharded = false) =>
+const storing = (store: OptimisticRepo["Service"]["store"], separatesOrganizations = false) =>
   OptimisticLedger.layer.pipe(
     Layer.provide(
       Layer.succeed(OptimisticRepo, {
-        isSharded,
+        separatesOrganizations,
         read: (named) =>
           Effect.succeed(
             named.map(({ organizationId }) => ({
@@ -88,14 +88,17 @@ const count = (...organizations: ReadonlyArray<string>) =>
 const organizationsOf = (accounts: ReadonlyArray<Account>) => accounts.map(({ meter }) => meter.organizationId)
 
 /** A repository that stores everything, but in its first statement only the winners. It records the organizations. */
-const recording = ({ isSharded = false, winners }: { isSharded?: boolean; winners?: ReadonlyArray<string> } = {}) => {
+const recording = ({
+  separatesOrganizations = false,
+  winners,
+}: { separatesOrganizations?: boolean; winners?: ReadonlyArray<string> } = {}) => {
   const stored: Array<ReadonlyArray<string>> = []
   const store = (accounts: ReadonlyArray<Account>) =>
     Effect.sync(() => {
       const organizations = organizationsOf(accounts)
       return new Set(stored.push(organizations) === 1 ? (winners ?? organizations) : organizations)
     })
-  return { layer: storing(store, isSharded), stored }
+  return { layer: storing(store, separatesOrganizations), stored }
 }
 
 const counted = (organizationId: string) => Exit.succeed(Option.some(Exit.succeed(organizationId)))
@@ -139,7 +142,7 @@ describe("operations of several organizations", () => {
 
   it.effect("are stored by one statement each if tables are sharded", () =>
     Effect.gen(function* () {
-      const { layer, stored } = recording({ isSharded: true })
+      const { layer, stored } = recording({ separatesOrganizations: true })
       assert.deepStrictEqual(yield* Effect.provide(count("a", "b"), layer), [counted("a"), counted("b")])
       assert.deepStrictEqual(stored, [["a"], ["b"]])
     }),

@@ -1,7 +1,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer } from "effect"
-import { testServices } from "../support/TestService.ts"
+import { serviceForms } from "../support/forms.ts"
 import {
   attemptsOf,
   createEndpoint,
@@ -32,56 +32,58 @@ const recordingWaits = Effect.gen(function* () {
   )
 })
 
-layer(testServices, { excludeTestServices: true })("the record of an attempt", (it) => {
-  for (const status of [200, 500]) {
-    it.effect(`an outcome ${status} that is stored while the claim gets another owner ends the claim`, () =>
-      onNode(
-        Effect.gen(function* () {
-          const receiver = yield* Receiver
-          const sql = yield* PgClient.PgClient
-          const organizationId = yield* createOrganization
-          yield* createEndpoint(organizationId)
-          // With the first statement of a connection, PostgreSQL did not show the conflict.
-          yield* emitEvent(organizationId)
-          assert.strictEqual(yield* deliverEverything, 1)
-          yield* emitEvent(organizationId)
-          const sent = yield* Deferred.make<void>()
-          const ownerIsChanged = yield* Deferred.make<void>()
-          const mayCommit = yield* Deferred.make<void>()
-          receiver.respond = () =>
-            Deferred.succeed(sent, undefined).pipe(
-              Effect.andThen(Deferred.await(ownerIsChanged)),
-              Effect.as(respondWith(status)),
-            )
-          const delivering = yield* Effect.forkChild(deliverEverything)
-          yield* Deferred.await(sent)
-          const changing = yield* Effect.forkChild(
-            sql.withTransaction(
-              Effect.gen(function* () {
-                yield* sql`
+for (const { form, useCases } of serviceForms) {
+  layer(useCases, { excludeTestServices: true })(`the record of an attempt, ${form},`, (it) => {
+    for (const status of [200, 500]) {
+      it.effect(`an outcome ${status} that is stored while the claim gets another owner ends the claim`, () =>
+        onNode(
+          Effect.gen(function* () {
+            const receiver = yield* Receiver
+            const sql = yield* PgClient.PgClient
+            const organizationId = yield* createOrganization
+            yield* createEndpoint(organizationId)
+            // With the first statement of a connection, PostgreSQL did not show the conflict.
+            yield* emitEvent(organizationId)
+            assert.strictEqual(yield* deliverEverything, 1)
+            yield* emitEvent(organizationId)
+            const sent = yield* Deferred.make<void>()
+            const ownerIsChanged = yield* Deferred.make<void>()
+            const mayCommit = yield* Deferred.make<void>()
+            receiver.respond = () =>
+              Deferred.succeed(sent, undefined).pipe(
+                Effect.andThen(Deferred.await(ownerIsChanged)),
+                Effect.as(respondWith(status)),
+              )
+            const delivering = yield* Effect.forkChild(deliverEverything)
+            yield* Deferred.await(sent)
+            const changing = yield* Effect.forkChild(
+              sql.withTransaction(
+                Effect.gen(function* () {
+                  yield* sql`
                   UPDATE webhook_queue SET owner = gen_random_uuid() WHERE organization_id = ${organizationId}`
-                yield* Deferred.succeed(ownerIsChanged, undefined)
-                yield* Deferred.await(mayCommit)
-              }),
-            ),
-          )
-          yield* recordingWaits
-          yield* Deferred.succeed(mayCommit, undefined)
-          yield* Fiber.join(changing)
-          assert.strictEqual(yield* Fiber.join(delivering), 1)
-          const isSuccess = status === 200
-          assert.deepStrictEqual(
-            (yield* attemptsOf(organizationId))
-              .slice(1)
-              .map(({ attempt, nextAttemptAt, state }) => [attempt, state, nextAttemptAt === null]),
-            [[1, isSuccess ? "Success" : "Failure", isSuccess]],
-          )
-          assert.deepStrictEqual(
-            (yield* queueOf(organizationId)).map(({ attempt, lease }) => [attempt, lease]),
-            isSuccess ? [] : [[2, null]],
-          )
-        }),
-      ),
-    )
-  }
-})
+                  yield* Deferred.succeed(ownerIsChanged, undefined)
+                  yield* Deferred.await(mayCommit)
+                }),
+              ),
+            )
+            yield* recordingWaits
+            yield* Deferred.succeed(mayCommit, undefined)
+            yield* Fiber.join(changing)
+            assert.strictEqual(yield* Fiber.join(delivering), 1)
+            const isSuccess = status === 200
+            assert.deepStrictEqual(
+              (yield* attemptsOf(organizationId))
+                .slice(1)
+                .map(({ attempt, nextAttemptAt, state }) => [attempt, state, nextAttemptAt === null]),
+              [[1, isSuccess ? "Success" : "Failure", isSuccess]],
+            )
+            assert.deepStrictEqual(
+              (yield* queueOf(organizationId)).map(({ attempt, lease }) => [attempt, lease]),
+              isSuccess ? [] : [[2, null]],
+            )
+          }),
+        ),
+      )
+    }
+  })
+}

@@ -217,6 +217,7 @@ const Me = Schema.Struct({
     description: "The token. For a person, the membership, the person's name and the end of the JWT",
   }),
 }).annotate(component("Me", { role: null, scopes: ["read:customers"] }))
+export type CallerRecord = typeof Me.Type
 
 /** The credential of a request on the platform listener, and what it resolves to. */
 export const PlatformMe = Schema.Struct({
@@ -236,6 +237,7 @@ export const PlatformMe = Schema.Struct({
     }),
   ),
 }).annotate(component("PlatformMe", { role: null, organizationId: null, scopes: ["write:*"] }))
+export type OperatorRecord = typeof PlatformMe.Type
 
 export class MeApi extends HttpApiGroup.make("me")
   .add(

@@ -5,6 +5,24 @@ import { Organizations } from "../organizations/Service.ts"
 import { AccessRepo } from "./Repo.ts"
 import { kindOf } from "./Rules.ts"
 import { invalidCredential } from "./tokens/Credentials.ts"
+import type { InvalidCredential } from "../../kernel/contract/Problem.ts"
+import type { CallerRecord, OperatorRecord } from "./Api.ts"
+
+/** Describes the credential of a request and the identity that it authenticates. */
+export class Me extends Context.Service<
+  Me,
+  {
+    /** Describes the caller. Fails if its credential or its organization ended since the request was authenticated. */
+    readonly ofCaller: () => Effect.Effect<CallerRecord, InvalidCredential, Caller>
+    /** Describes the operator. Fails if its credential ended since the request was authenticated. */
+    readonly ofOperator: () => Effect.Effect<OperatorRecord, InvalidCredential, Operator>
+  }
+>()("keyshelf/access/Me") {
+  static readonly layer = Layer.effect(
+    Me,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* AccessRepo
@@ -51,8 +69,3 @@ const make = Effect.gen(function* () {
 
   return { ofCaller, ofOperator }
 })
-
-/** Describes the credential of a request and the identity that it authenticates. */
-export class Me extends Context.Service<Me, Effect.Success<typeof make>>()("keyshelf/access/Me") {
-  static readonly layer = Layer.effect(Me, make)
-}

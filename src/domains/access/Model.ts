@@ -127,6 +127,7 @@ export const CreateServiceAccount = Schema.Struct({
   name: Name,
   slug: Schema.optionalKey(Slug),
 }).annotate(component("CreateServiceAccount"))
+export type CreateServiceAccount = typeof CreateServiceAccount.Type
 
 /** Body of `PATCH /service-accounts/{slug}`; `null` clears the external id. */
 export const UpdateServiceAccount = Schema.Struct({

@@ -3,29 +3,69 @@ import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { Events } from "../events/Service.ts"
 import { Operator, platformIdentity } from "../../kernel/contract/Caller.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
-import type { PageRequest } from "../../kernel/contract/Page.ts"
+import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import { InvalidCredential, noSuch } from "../../kernel/contract/Problem.ts"
+import type { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { missingScopes, organizationScopesOf } from "../../kernel/contract/Scope.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { Organizations } from "../organizations/Service.ts"
 import { AccessTokenNotFound, MintOrganizationTokenScopeNotHeld, MintOrganizationTokenSlugTaken } from "./Errors.ts"
 import { TokenIssuer } from "./tokens/TokenIssuer.ts"
-import type { MintToken } from "./Model.ts"
+import type { AccessToken, IssuedToken, MintToken } from "./Model.ts"
 import { AccessRepo } from "./Repo.ts"
 import { isLive } from "./Rules.ts"
+import type { OrganizationNotFound } from "../organizations/Errors.ts"
 
-const make = Effect.gen(function* () {
+/** Manages the tokens that the operator mints into organizations. */
+export class OrganizationTokens extends Context.Service<
+  OrganizationTokens,
+  {
+    /**
+     * Issues a token of an organization to the operator. Without scopes in the body it gets those of the operator that
+     * apply to organizations.
+     */
+    readonly mint: (
+      organizationId: string,
+      input: MintToken,
+    ) => Effect.Effect<
+      IssuedToken,
+      | ValidationFailed
+      | OrganizationNotFound
+      | InvalidCredential
+      | MintOrganizationTokenScopeNotHeld
+      | MintOrganizationTokenSlugTaken,
+      Operator
+    >
+    /** A page of the minted tokens of an organization, newest first. They come without their secrets. */
+    readonly list: (
+      organizationId: string,
+      request: PageRequest,
+    ) => Effect.Effect<Page<AccessToken>, InvalidCursor | OrganizationNotFound>
+    /** Revokes a minted token at once. Has no effect on one that was revoked before. */
+    readonly revoke: (
+      organizationId: string,
+      slug: string,
+    ) => Effect.Effect<void, OrganizationNotFound | AccessTokenNotFound, Operator>
+  }
+>()("keyshelf/access/OrganizationTokens") {
+  static readonly layer = Layer.effect(
+    OrganizationTokens,
+    Effect.suspend(() => make),
+  )
+}
+
+const ownedBy = (organizationId: string) => ({ organizationId, ownerId: platformIdentity.id })
+
+/** Mints a token with scopes that the operator's credential holds. */
+const minting = Effect.gen(function* () {
   const repo = yield* AccessRepo
   const tokenIssuer = yield* TokenIssuer
   const organizations = yield* Organizations
   const events = yield* Events
-  const cursors = yield* Cursors
   const transactions = yield* Transactions
 
-  const ownedBy = (organizationId: string) => ({ organizationId, ownerId: platformIdentity.id })
-
-  const mint = Effect.fn("OrganizationTokens.mint")(function* (organizationId: string, input: MintToken) {
+  return Effect.fn("OrganizationTokens.mint")(function* (organizationId: string, input: MintToken) {
     const operator = yield* Operator
     yield* organizations.get(organizationId)
     const scopes = input.scopes ?? organizationScopesOf(operator.scopes)
@@ -44,7 +84,7 @@ const make = Effect.gen(function* () {
     return yield* transactions.run(
       Effect.gen(function* () {
         // The lock makes a concurrent revocation of the parent wait for the commit, so that it also revokes this child.
-        const parent = yield* repo.lockForShare(operator.credentialId)
+        const parent = yield* repo.lockShared(operator.credentialId)
         if (Option.isNone(parent) || !isLive(parent.value, "platform", yield* now)) {
           return yield* new InvalidCredential({
             detail: "The platform credential was revoked or expired during the request. Use a valid credential.",
@@ -68,6 +108,14 @@ const make = Effect.gen(function* () {
       }),
     )
   })
+})
+
+const make = Effect.gen(function* () {
+  const repo = yield* AccessRepo
+  const organizations = yield* Organizations
+  const events = yield* Events
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
 
   const list = Effect.fn("OrganizationTokens.list")(function* (organizationId: string, request: PageRequest) {
     yield* organizations.get(organizationId)
@@ -94,12 +142,5 @@ const make = Effect.gen(function* () {
     )
   })
 
-  return { mint, list, revoke }
+  return { mint: yield* minting, list, revoke }
 })
-
-/** Manages the tokens that the operator mints into organizations. */
-export class OrganizationTokens extends Context.Service<OrganizationTokens, Effect.Success<typeof make>>()(
-  "keyshelf/access/OrganizationTokens",
-) {
-  static readonly layer = Layer.effect(OrganizationTokens, make)
-}

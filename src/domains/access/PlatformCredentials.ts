@@ -3,8 +3,9 @@ import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { Events } from "../events/Service.ts"
 import { Operator, platformIdentity } from "../../kernel/contract/Caller.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
-import type { PageRequest } from "../../kernel/contract/Page.ts"
+import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import { noSuch } from "../../kernel/contract/Problem.ts"
+import type { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { missingScopes } from "../../kernel/contract/Scope.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
@@ -14,7 +15,8 @@ import {
   PlatformCredentialNotFound,
 } from "./Errors.ts"
 import { TokenIssuer } from "./tokens/TokenIssuer.ts"
-import type { CreatePlatformCredential } from "./Model.ts"
+import type { IssuedCredential } from "./tokens/TokenIssuer.ts"
+import type { AccessToken, CreatePlatformCredential, IssuedToken } from "./Model.ts"
 import { AccessRepo } from "./Repo.ts"
 import { TokenHasher } from "./tokens/TokenHasher.ts"
 
@@ -22,6 +24,46 @@ import { TokenHasher } from "./tokens/TokenHasher.ts"
 export const allScopes = ["read:*", "write:*", "delete:*"] as const
 
 const owner = { organizationId: null, ownerId: platformIdentity.id }
+
+/** Manages the operator's credentials. Revoking one revokes every token minted with it, in the same transaction. */
+export class PlatformCredentials extends Context.Service<
+  PlatformCredentials,
+  {
+    /**
+     * Issues a platform credential with scopes that the operator's credential holds. This response alone contains its
+     * token.
+     */
+    readonly create: (
+      input: CreatePlatformCredential,
+    ) => Effect.Effect<
+      IssuedToken,
+      ValidationFailed | CreatePlatformCredentialScopeNotHeld | CreatePlatformCredentialSlugTaken,
+      Operator
+    >
+    /**
+     * Creates a credential on the server itself (`keyshelf platform-credential create`, the first start), without a
+     * caller.
+     */
+    readonly createLocally: (
+      input: CreatePlatformCredential,
+    ) => Effect.Effect<IssuedCredential, ValidationFailed | CreatePlatformCredentialSlugTaken>
+    /** Creates the credential of `SERVICE_BOOTSTRAP_PLATFORM_CREDENTIAL` unless it exists. */
+    readonly ensure: (
+      token: Redacted.Redacted,
+    ) => Effect.Effect<void, ValidationFailed | CreatePlatformCredentialSlugTaken>
+    /** A page of platform credentials, newest first. They come without their secrets. */
+    readonly list: (request: PageRequest) => Effect.Effect<Page<AccessToken>, InvalidCursor>
+    /** Revokes a platform credential and all tokens that it minted. Has no effect on one that was revoked before. */
+    readonly revoke: (slug: string) => Effect.Effect<void, PlatformCredentialNotFound, Operator>
+    /** Whether the installation has a platform credential, in force or ended. */
+    readonly exists: Effect.Effect<boolean>
+  }
+>()("keyshelf/access/PlatformCredentials") {
+  static readonly layer = Layer.effect(
+    PlatformCredentials,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* AccessRepo
@@ -59,15 +101,10 @@ const make = Effect.gen(function* () {
     return { ...issued.record, token: Redacted.value(issued.token) }
   })
 
-  /**
-   * Creates a credential on the server itself (`keyshelf platform-credential create`, the first start), without a
-   * caller.
-   */
   const createLocally = Effect.fn("PlatformCredentials.createLocally")(function* (input: CreatePlatformCredential) {
     return yield* transactions.run(issue(input))
   })
 
-  /** Creates the credential of `SERVICE_BOOTSTRAP_PLATFORM_CREDENTIAL` unless it exists. */
   const ensure = Effect.fn("PlatformCredentials.ensure")(function* (token: Redacted.Redacted) {
     yield* transactions.run(
       Effect.gen(function* () {
@@ -106,10 +143,3 @@ const make = Effect.gen(function* () {
 
   return { create, createLocally, ensure, list, revoke, exists: repo.platformCredentialExists }
 })
-
-/** Manages the operator's credentials. Revoking one revokes every token minted with it, in the same transaction. */
-export class PlatformCredentials extends Context.Service<PlatformCredentials, Effect.Success<typeof make>>()(
-  "keyshelf/access/PlatformCredentials",
-) {
-  static readonly layer = Layer.effect(PlatformCredentials, make)
-}

@@ -1,11 +1,44 @@
 /** SQL of components. */
+import type { Fragment } from "effect/sql/Statement"
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
+import type { Option } from "effect"
 import { affectedRows } from "../../kernel/database/AffectedRows.ts"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { Component } from "./Model.ts"
+import type { Affected } from "../../kernel/contract/dryruns/Impact.ts"
+
+/** Stores and reads components. */
+export class ComponentsRepo extends Context.Service<
+  ComponentsRepo,
+  {
+    /** The statement that stores the row if its slug is free. */
+    readonly insertStatement: (organizationId: string, row: Component) => Fragment
+    /** The component with a slug. */
+    readonly findBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<Component>>
+    /** Whether there is a component with this id. */
+    readonly exists: (organizationId: string, id: string) => Effect.Effect<boolean>
+    /** Components after a position, newest first. */
+    readonly list: (
+      organizationId: string,
+      after: Position | null,
+      count: number,
+    ) => Effect.Effect<ReadonlyArray<Component>>
+    /** Locks the row: no release can link the component before the transaction ends. */
+    readonly lockBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<Component>>
+    /** The releases that contain a component, of which a limited number is named. */
+    readonly releasesWith: (organizationId: string, id: string) => Effect.Effect<Affected<{ readonly slug: string }>>
+    /** Deletes a locked component. No release may contain it. */
+    readonly delete: (organizationId: string, id: string) => Effect.Effect<void>
+  }
+>()("keyshelf/components/Repo") {
+  static readonly layer = Layer.effect(
+    ComponentsRepo,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -13,7 +46,6 @@ const make = Effect.gen(function* () {
     created_at AS "createdAt", created_by AS "createdBy"`)
 
   return {
-    /** The statement that stores the row if its slug is free. */
     insertStatement: (organizationId: string, row: Component) => sql`
       INSERT INTO components (organization_id, id, name, version, slug, description, previous_component_id, created_at,
         created_by)
@@ -36,7 +68,6 @@ const make = Effect.gen(function* () {
         WHERE organization_id = ${organizationId} AND id < ${idBefore(after)}
         ORDER BY id DESC LIMIT ${count}`),
 
-    /** Locks the row: no release can link the component before the transaction ends. */
     lockBySlug: (organizationId: string, slug: string) =>
       record<Component>()(sql`
         SELECT ${columns} FROM components WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
@@ -54,10 +85,3 @@ const make = Effect.gen(function* () {
       Effect.asVoid(Effect.orDie(sql`DELETE FROM components WHERE organization_id = ${organizationId} AND id = ${id}`)),
   }
 })
-
-/** Stores and reads components. */
-export class ComponentsRepo extends Context.Service<ComponentsRepo, Effect.Success<typeof make>>()(
-  "keyshelf/components/Repo",
-) {
-  static readonly layer = Layer.effect(ComponentsRepo, make)
-}

@@ -4,8 +4,9 @@ import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
-import type { PageRequest } from "../../kernel/contract/Page.ts"
+import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import { invalid, noSuch } from "../../kernel/contract/Problem.ts"
+import type { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
@@ -14,6 +15,28 @@ import type { Component, CreateComponent } from "./Model.ts"
 import { ComponentsRepo } from "./Repo.ts"
 
 const notFound = (slug: string) => new ComponentNotFound({ detail: noSuch("component", slug) })
+
+/** Creates, reads and deletes components of the caller's organization. */
+export class Components extends Context.Service<
+  Components,
+  {
+    /** Creates a component. The slug is made from the name and the version if the body has none. */
+    readonly create: (
+      input: CreateComponent,
+    ) => Effect.Effect<Component, ValidationFailed | CreateComponentSlugTaken, Caller>
+    /** The component with a slug. */
+    readonly get: (slug: string) => Effect.Effect<Component, ComponentNotFound, Caller>
+    /** A page of components, newest first. */
+    readonly list: (request: PageRequest) => Effect.Effect<Page<Component>, InvalidCursor, Caller>
+    /** Deletes a component that no release contains. */
+    readonly delete: (slug: string) => Effect.Effect<void, ComponentNotFound | DeleteComponentLinkedToRelease, Caller>
+  }
+>()("keyshelf/components/Components") {
+  static readonly layer = Layer.effect(
+    Components,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* ComponentsRepo
@@ -85,10 +108,3 @@ const make = Effect.gen(function* () {
 
   return { create, get, list, delete: remove }
 })
-
-/** Creates, reads and deletes components of the caller's organization. */
-export class Components extends Context.Service<Components, Effect.Success<typeof make>>()(
-  "keyshelf/components/Components",
-) {
-  static readonly layer = Layer.effect(Components, make)
-}

@@ -11,6 +11,26 @@ import type { ConnectorInclusion } from "./Model.ts"
 import { ConnectorRegistry } from "./ConnectorRegistry.ts"
 import { ConnectorsRepo } from "./Repo.ts"
 import { includedByDefault } from "./Rules.ts"
+import type { OrganizationNotFound } from "../organizations/Errors.ts"
+
+/** Manages which connectors licenses include. Only the operator has access. */
+export class ConnectorInclusions extends Context.Service<
+  ConnectorInclusions,
+  {
+    /** The connectors that the license of an organization includes. */
+    readonly get: (organizationId: string) => Effect.Effect<ConnectorInclusion, OrganizationNotFound>
+    /** Replaces the list of included connectors. Every name must be registered or be in the list already. */
+    readonly put: (
+      organizationId: string,
+      input: SetConnectorInclusion,
+    ) => Effect.Effect<ConnectorInclusion, ValidationFailed | OrganizationNotFound, Operator>
+  }
+>()("keyshelf/connectors/ConnectorInclusions") {
+  static readonly layer = Layer.effect(
+    ConnectorInclusions,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* ConnectorsRepo
@@ -71,10 +91,3 @@ const make = Effect.gen(function* () {
 
   return { get, put }
 })
-
-/** Manages which connectors licenses include. Only the operator has access. */
-export class ConnectorInclusions extends Context.Service<ConnectorInclusions, Effect.Success<typeof make>>()(
-  "keyshelf/connectors/ConnectorInclusions",
-) {
-  static readonly layer = Layer.effect(ConnectorInclusions, make)
-}

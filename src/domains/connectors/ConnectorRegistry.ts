@@ -3,8 +3,9 @@ import { Context, Effect, Layer, Option } from "effect"
 import { Operator } from "../../kernel/contract/Caller.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { Cursors } from "../../kernel/contract/Page.ts"
-import type { PageRequest } from "../../kernel/contract/Page.ts"
+import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import { noSuch, ValidationFailed } from "../../kernel/contract/Problem.ts"
+import type { InvalidCursor } from "../../kernel/contract/Problem.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { adapters } from "./adapters/BuiltInConnectors.ts"
 import { ConnectorNotFound, DeleteConnectorBuiltIn, RegisterConnectorBuiltIn } from "./Errors.ts"
@@ -35,6 +36,36 @@ const ofRow = (row: ConnectorRow): Registered => ({ ...row, builtIn: false })
 
 const withoutId = ({ id: _, ...connector }: Registered): RegisteredConnector => connector
 
+/** Manages the connectors of the installation. Only the operator can change them. */
+export class ConnectorRegistry extends Context.Service<
+  ConnectorRegistry,
+  {
+    /** The connector with a name, none if the installation does not have it. */
+    readonly find: (name: string) => Effect.Effect<Option.Option<Registered>>
+    /** The connector with a name. Fails if the installation does not have it. */
+    readonly get: (name: string) => Effect.Effect<Registered, ConnectorNotFound>
+    /** All connectors, newest first, built-in ones last. A registered name that is now built in appears once. */
+    readonly all: Effect.Effect<ReadonlyArray<Registered>>
+    /** A page of all connectors, newest first, built-in ones last. */
+    readonly list: (request: PageRequest) => Effect.Effect<Page<RegisteredConnector>, InvalidCursor>
+    /** Registers a connector, or replaces the version and the schema of a registered one. */
+    readonly register: (
+      input: RegisterConnector,
+    ) => Effect.Effect<
+      { readonly isNew: boolean; readonly connector: RegisteredConnector },
+      ValidationFailed | RegisterConnectorBuiltIn,
+      Operator
+    >
+    /** Removes a registered connector. Its activations and settings remain. */
+    readonly delete: (name: string) => Effect.Effect<void, ConnectorNotFound | DeleteConnectorBuiltIn>
+  }
+>()("keyshelf/connectors/ConnectorRegistry") {
+  static readonly layer = Layer.effect(
+    ConnectorRegistry,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const repo = yield* ConnectorsRepo
   const cursors = yield* Cursors
@@ -50,7 +81,6 @@ const make = Effect.gen(function* () {
     return yield* new ConnectorNotFound({ detail: noSuch("connector", name) })
   })
 
-  /** All connectors, newest first, built-in ones last. A registered name that is now built in appears once. */
   const all = Effect.map(repo.all, (rows) => [...rows.filter(({ name }) => !isBuiltIn(name)).map(ofRow), ...builtIn])
 
   const list = Effect.fn("ConnectorRegistry.list")(function* (request: PageRequest) {
@@ -96,10 +126,3 @@ const make = Effect.gen(function* () {
 
   return { find, get, all, list, register, delete: remove }
 })
-
-/** Manages the connectors of the installation. Only the operator can change them. */
-export class ConnectorRegistry extends Context.Service<ConnectorRegistry, Effect.Success<typeof make>>()(
-  "keyshelf/connectors/ConnectorRegistry",
-) {
-  static readonly layer = Layer.effect(ConnectorRegistry, make)
-}

@@ -3,72 +3,77 @@ import { Context, Effect, Layer, Option } from "effect"
 import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
 import { Cursors } from "../../kernel/contract/Page.ts"
-import type { PageRequest } from "../../kernel/contract/Page.ts"
+import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { ActivateConnectorNotLicensed, ConnectorNotActive } from "./Errors.ts"
+import type { ConnectorNotFound } from "./Errors.ts"
 import type { Activation, ConnectorState, SettingsSchema } from "./Model.ts"
 import { ConnectorRegistry } from "./ConnectorRegistry.ts"
 import { ConnectorsRepo } from "./Repo.ts"
 import { includedByDefault, includes, listedAfter } from "./Rules.ts"
+import type { InvalidCursor } from "../../kernel/contract/Problem.ts"
 
-const make = Effect.gen(function* () {
+/** Manages the connectors of the caller's organization. */
+export class Connectors extends Context.Service<
+  Connectors,
+  {
+    /** What holds for a connector in the organization. A name that is not registered is not available. */
+    readonly state: (name: string) => Effect.Effect<ConnectorState, never, Caller>
+    /** A page of the states of all connectors, newest first, built-in ones last. */
+    readonly list: (request: PageRequest) => Effect.Effect<Page<ConnectorState>, InvalidCursor, Caller>
+    /** Activates a connector that the license includes. An active one stays as it is. */
+    readonly activate: (
+      name: string,
+    ) => Effect.Effect<Activation, ConnectorNotFound | ActivateConnectorNotLicensed, Caller>
+    /** Deactivates a connector. Its settings and integration records remain. */
+    readonly deactivate: (name: string) => Effect.Effect<void, never, Caller>
+    /** The schema that the settings of a connector must match. */
+    readonly settingsSchema: (name: string) => Effect.Effect<SettingsSchema, ConnectorNotFound>
+    /** Fails if the installation does not have the connector, or if it is not active for the organization. */
+    readonly requireActive: (
+      organizationId: string,
+      name: string,
+    ) => Effect.Effect<void, ConnectorNotActive | ConnectorNotFound>
+  }
+>()("keyshelf/connectors/Connectors") {
+  static readonly layer = Layer.effect(
+    Connectors,
+    Effect.suspend(() => make),
+  )
+}
+
+const stateOf = (
+  name: string,
+  version: string | null,
+  included: ReadonlyArray<string>,
+  activation: Option.Option<Activation>,
+): ConnectorState => ({
+  connectorName: name,
+  available: version !== null,
+  entitled: includes(included, name),
+  activated: Option.isSome(activation),
+  activatedAt: Option.isSome(activation) ? activation.value.activatedAt : null,
+  version,
+})
+
+/** The names of the connectors that the license of an organization includes. */
+const inclusion = Effect.gen(function* () {
   const repo = yield* ConnectorsRepo
-  const registry = yield* ConnectorRegistry
-  const events = yield* Events
-  const cursors = yield* Cursors
-  const transactions = yield* Transactions
-
-  const includedFor = (organizationId: string) =>
+  return (organizationId: string) =>
     Effect.map(
       repo.findInclusion(organizationId),
       Option.match({ onNone: () => includedByDefault, onSome: ({ connectors }) => connectors }),
     )
+})
 
-  const stateOf = (
-    name: string,
-    version: string | null,
-    included: ReadonlyArray<string>,
-    activation: Option.Option<Activation>,
-  ): ConnectorState => ({
-    connectorName: name,
-    available: version !== null,
-    entitled: includes(included, name),
-    activated: Option.isSome(activation),
-    activatedAt: Option.isSome(activation) ? activation.value.activatedAt : null,
-    version,
-  })
-
-  const state = Effect.fn("Connectors.state")(function* (name: string) {
-    const { organizationId } = yield* Caller
-    const connector = yield* registry.find(name)
-    return stateOf(
-      name,
-      Option.isSome(connector) ? connector.value.version : null,
-      yield* includedFor(organizationId),
-      yield* repo.findActivation(organizationId, name),
-    )
-  })
-
-  const list = Effect.fn("Connectors.list")(function* (request: PageRequest) {
-    const { organizationId } = yield* Caller
-    const included = yield* includedFor(organizationId)
-    const activations = new Map(
-      (yield* repo.activations(organizationId)).map((activation) => [activation.connectorName, activation]),
-    )
-    const page = yield* cursors.page(
-      { name: "connectors", organizationId },
-      request,
-      (after, count) => Effect.map(registry.all, (all) => listedAfter(all, after, count)),
-      ({ id }) => [id],
-    )
-    return {
-      ...page,
-      items: page.items.map(({ name, version }) =>
-        stateOf(name, version, included, Option.fromNullishOr(activations.get(name))),
-      ),
-    }
-  })
+/** Activates and deactivates connectors, with the events. */
+const activation = Effect.gen(function* () {
+  const repo = yield* ConnectorsRepo
+  const registry = yield* ConnectorRegistry
+  const events = yield* Events
+  const transactions = yield* Transactions
+  const includedFor = yield* inclusion
 
   const activate = Effect.fn("Connectors.activate")(function* (name: string) {
     const caller = yield* Caller
@@ -101,6 +106,46 @@ const make = Effect.gen(function* () {
     )
   })
 
+  return { activate, deactivate }
+})
+
+const make = Effect.gen(function* () {
+  const repo = yield* ConnectorsRepo
+  const registry = yield* ConnectorRegistry
+  const cursors = yield* Cursors
+  const includedFor = yield* inclusion
+
+  const state = Effect.fn("Connectors.state")(function* (name: string) {
+    const { organizationId } = yield* Caller
+    const connector = yield* registry.find(name)
+    return stateOf(
+      name,
+      Option.isSome(connector) ? connector.value.version : null,
+      yield* includedFor(organizationId),
+      yield* repo.findActivation(organizationId, name),
+    )
+  })
+
+  const list = Effect.fn("Connectors.list")(function* (request: PageRequest) {
+    const { organizationId } = yield* Caller
+    const included = yield* includedFor(organizationId)
+    const activations = new Map(
+      (yield* repo.activations(organizationId)).map((activation) => [activation.connectorName, activation]),
+    )
+    const page = yield* cursors.page(
+      { name: "connectors", organizationId },
+      request,
+      (after, count) => Effect.map(registry.all, (all) => listedAfter(all, after, count)),
+      ({ id }) => [id],
+    )
+    return {
+      ...page,
+      items: page.items.map(({ name, version }) =>
+        stateOf(name, version, included, Option.fromNullishOr(activations.get(name))),
+      ),
+    }
+  })
+
   const settingsSchema = Effect.fn("Connectors.settingsSchema")(function* (name: string) {
     const connector = yield* registry.get(name)
     return {
@@ -110,7 +155,6 @@ const make = Effect.gen(function* () {
     } satisfies SettingsSchema
   })
 
-  /** Fails if the installation does not have the connector, or if it is not active for the organization. */
   const requireActive = Effect.fn("Connectors.requireActive")(function* (organizationId: string, name: string) {
     yield* registry.get(name)
     if (Option.isNone(yield* repo.findActivation(organizationId, name))) {
@@ -120,12 +164,5 @@ const make = Effect.gen(function* () {
     }
   })
 
-  return { state, list, activate, deactivate, settingsSchema, requireActive }
+  return { state, list, ...(yield* activation), settingsSchema, requireActive }
 })
-
-/** Manages the connectors of the caller's organization. */
-export class Connectors extends Context.Service<Connectors, Effect.Success<typeof make>>()(
-  "keyshelf/connectors/Connectors",
-) {
-  static readonly layer = Layer.effect(Connectors, make)
-}

@@ -1,8 +1,9 @@
 /** SQL of customers. */
+import type { Fragment } from "effect/sql/Statement"
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
 import { affectedRows } from "../../kernel/database/AffectedRows.ts"
-import type { AffectedInstance } from "../../kernel/contract/dryruns/Impact.ts"
+import type { Affected, AffectedInstance } from "../../kernel/contract/dryruns/Impact.ts"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { HotPath } from "../../kernel/database/Connections.ts"
@@ -11,29 +12,61 @@ import { integrationsOf } from "./IntegrationRecordsSql.ts"
 import { advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { Customer, CustomerFilters } from "./Model.ts"
 
-const make = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
-  const { askFor } = yield* HotPath
-  const pageOf = pageIds(sql, "newest")
-  const columns = (organizationId: string) => sql`id, name, slug, domain, external_customer_id AS "externalCustomerId",
-    ${integrationsOf(sql, "customers", organizationId)} AS integrations, created_at AS "createdAt", updated_at AS "updatedAt",
-    created_by AS "createdBy", updated_by AS "updatedBy"`
-
-  /** The statement that stores the row if its slug is free. */
-  const insertStatement = (organizationId: string, row: Customer) => sql`
-    INSERT INTO customers (organization_id, id, name, slug, domain, external_customer_id, created_at, created_by,
-      updated_at, updated_by)
-    VALUES (${organizationId}, ${row.id}, ${row.name}, ${row.slug}, ${row.domain}, ${row.externalCustomerId},
-      ${row.createdAt}, ${sql.json(row.createdBy)}, ${row.updatedAt}, ${sql.json(row.updatedBy)})
-    ON CONFLICT ON CONSTRAINT customers_slug DO NOTHING
-    RETURNING id`
-
-  return {
-    insertion: insertStatement,
-
+/** Stores and reads customers. */
+export class CustomersRepo extends Context.Service<
+  CustomersRepo,
+  {
+    /** The statement that stores the row if its slug is free. */
+    readonly insertion: (organizationId: string, row: Customer) => Fragment
     /** Stores the row if its slug is free and returns whether it was. */
-    insert: (organizationId: string, row: Customer) => returnedRow(insertStatement(organizationId, row)),
+    readonly insert: (organizationId: string, row: Customer) => Effect.Effect<boolean>
+    /** The customer with an id. */
+    readonly findById: (organizationId: string, id: string) => Effect.Effect<Option.Option<Customer>>
+    /** The customer with a slug. */
+    readonly findBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<Customer>>
+    /** The customer with an external id. */
+    readonly findByExternalId: (organizationId: string, externalId: string) => Effect.Effect<Option.Option<Customer>>
+    /** Customers after a position, newest first. */
+    readonly list: (
+      organizationId: string,
+      filters: CustomerFilters,
+      after: Position | null,
+      count: number,
+    ) => Effect.Effect<ReadonlyArray<Customer>>
+    /**
+     * Locks the row: it can be changed or deleted, and gets no instance before the transaction ends. After a wait for
+     * the lock, `integrations` can be stale. `update` and `delete` return current ones.
+     */
+    readonly lockBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<Customer>>
+    /** Like {@link lockBySlug}. */
+    readonly lockById: (organizationId: string, id: string) => Effect.Effect<Option.Option<Customer>>
+    /** Locks the row against deletion until the transaction ends. */
+    readonly lockByIdShared: (organizationId: string, id: string) => Effect.Effect<Option.Option<Customer>>
+    /** Like {@link lockByIdShared}. */
+    readonly lockBySlugShared: (organizationId: string, slug: string) => Effect.Effect<Option.Option<Customer>>
+    /** Locks an external id until the transaction ends: concurrent requests cannot assign it to two customers. */
+    readonly lockExternalId: (organizationId: string, externalId: string) => Effect.Effect<void>
+    /** Whether another customer than this one has the external id. */
+    readonly hasExternalId: (organizationId: string, externalId: string, exceptId: string) => Effect.Effect<boolean>
+    /** Updates a locked row and returns the stored record. */
+    readonly update: (organizationId: string, row: Customer) => Effect.Effect<Customer>
+    /** The instances of a customer, of which a limited number is named. */
+    readonly instancesOf: (organizationId: string, customer: Customer) => Effect.Effect<Affected<AffectedInstance>>
+    /** Deletes a locked customer and, by cascade, its integration records. Returns the deleted record. */
+    readonly delete: (organizationId: string, id: string) => Effect.Effect<Customer>
+  }
+>()("keyshelf/customers/Repo") {
+  static readonly layer = Layer.effect(
+    CustomersRepo,
+    Effect.suspend(() => make),
+  )
+}
 
+type Columns = (organizationId: string) => Fragment
+
+const reads = (sql: PgClient.PgClient, askFor: HotPath["Service"]["askFor"], columns: Columns) => {
+  const pageOf = pageIds(sql, "newest")
+  return {
     findById: (organizationId: string, id: string) =>
       record<Customer>()(
         sql`SELECT ${columns(organizationId)} FROM customers WHERE organization_id = ${organizationId} AND id = ${id}`,
@@ -70,39 +103,56 @@ const make = Effect.gen(function* () {
         })}))
         ORDER BY id DESC`),
 
-    /**
-     * Locks the row: it can be changed or deleted, and gets no instance before the transaction ends. After a wait for
-     * the lock, `integrations` can be stale. `update` and `delete` return current ones.
-     */
-    lockBySlug: (organizationId: string, slug: string) =>
-      record<Customer>()(sql`
-        SELECT ${columns(organizationId)} FROM customers WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
-
-    /** Like {@link lockBySlug}. */
-    lockById: (organizationId: string, id: string) =>
-      record<Customer>()(sql`
-        SELECT ${columns(organizationId)} FROM customers WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`),
-
-    /** Locks the row against deletion until the transaction ends. */
-    lockByIdShared: (organizationId: string, id: string) =>
-      record<Customer>()(sql`
-        SELECT ${columns(organizationId)} FROM customers WHERE organization_id = ${organizationId} AND id = ${id} FOR KEY SHARE`),
-
-    /** Like {@link keepById}. */
-    lockBySlugShared: (organizationId: string, slug: string) =>
-      record<Customer>()(sql`
-        SELECT ${columns(organizationId)} FROM customers WHERE organization_id = ${organizationId} AND slug = ${slug} FOR KEY SHARE`),
-
-    /** Locks an external id until the transaction ends: concurrent requests cannot assign it to two customers. */
-    lockExternalId: (organizationId: string, externalId: string) =>
-      advisoryLock(sql, `customers:${organizationId}:${externalId}`),
-
     hasExternalId: (organizationId: string, externalId: string, exceptId: string) =>
       returnedRow(sql`
         SELECT 1 FROM customers
         WHERE organization_id = ${organizationId} AND external_customer_id = ${externalId} AND id <> ${exceptId}`),
 
-    /** Updates a locked row and returns the stored record. */
+    instancesOf: (organizationId: string, { id, slug }: Customer) =>
+      affectedRows<AffectedInstance>()(
+        sql,
+        sql`
+          SELECT slug, ${slug}::text AS customer FROM instances
+          WHERE organization_id = ${organizationId} AND customer_id = ${id} ORDER BY id`,
+      ),
+  }
+}
+
+const locks = (sql: PgClient.PgClient, columns: Columns) => ({
+  lockBySlug: (organizationId: string, slug: string) =>
+    record<Customer>()(sql`
+      SELECT ${columns(organizationId)} FROM customers WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
+
+  lockById: (organizationId: string, id: string) =>
+    record<Customer>()(sql`
+      SELECT ${columns(organizationId)} FROM customers WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`),
+
+  lockByIdShared: (organizationId: string, id: string) =>
+    record<Customer>()(sql`
+      SELECT ${columns(organizationId)} FROM customers WHERE organization_id = ${organizationId} AND id = ${id} FOR KEY SHARE`),
+
+  lockBySlugShared: (organizationId: string, slug: string) =>
+    record<Customer>()(sql`
+      SELECT ${columns(organizationId)} FROM customers WHERE organization_id = ${organizationId} AND slug = ${slug} FOR KEY SHARE`),
+
+  lockExternalId: (organizationId: string, externalId: string) =>
+    advisoryLock(sql, `customers:${organizationId}:${externalId}`),
+})
+
+const writes = (sql: PgClient.PgClient, columns: Columns) => {
+  const insertStatement = (organizationId: string, row: Customer) => sql`
+    INSERT INTO customers (organization_id, id, name, slug, domain, external_customer_id, created_at, created_by,
+      updated_at, updated_by)
+    VALUES (${organizationId}, ${row.id}, ${row.name}, ${row.slug}, ${row.domain}, ${row.externalCustomerId},
+      ${row.createdAt}, ${sql.json(row.createdBy)}, ${row.updatedAt}, ${sql.json(row.updatedBy)})
+    ON CONFLICT ON CONSTRAINT customers_slug DO NOTHING
+    RETURNING id`
+
+  return {
+    insertion: insertStatement,
+
+    insert: (organizationId: string, row: Customer) => returnedRow(insertStatement(organizationId, row)),
+
     update: (organizationId: string, row: Customer) =>
       Effect.map(
         record<Customer>()(sql`
@@ -114,15 +164,6 @@ const make = Effect.gen(function* () {
         Option.getOrThrow,
       ),
 
-    instancesOf: (organizationId: string, { id, slug }: Customer) =>
-      affectedRows<AffectedInstance>()(
-        sql,
-        sql`
-          SELECT slug, ${slug}::text AS customer FROM instances
-          WHERE organization_id = ${organizationId} AND customer_id = ${id} ORDER BY id`,
-      ),
-
-    /** Deletes a locked customer and, by cascade, its integration records. Returns the deleted record. */
     delete: (organizationId: string, id: string) =>
       Effect.map(
         record<Customer>()(sql`
@@ -130,11 +171,13 @@ const make = Effect.gen(function* () {
         Option.getOrThrow,
       ),
   }
-})
-
-/** Stores and reads customers. */
-export class CustomersRepo extends Context.Service<CustomersRepo, Effect.Success<typeof make>>()(
-  "keyshelf/customers/Repo",
-) {
-  static readonly layer = Layer.effect(CustomersRepo, make)
 }
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const { askFor } = yield* HotPath
+  const columns = (organizationId: string) => sql`id, name, slug, domain, external_customer_id AS "externalCustomerId",
+    ${integrationsOf(sql, "customers", organizationId)} AS integrations, created_at AS "createdAt", updated_at AS "updatedAt",
+    created_by AS "createdBy", updated_by AS "updatedBy"`
+  return { ...reads(sql, askFor, columns), ...locks(sql, columns), ...writes(sql, columns) }
+})

@@ -4,109 +4,80 @@ import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
 import { namedTo } from "../../kernel/contract/dryruns/Impact.ts"
 import { changesIn, requireUnchanged } from "../../kernel/contract/Rewritable.ts"
-import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors, filtersOf } from "../../kernel/contract/Page.ts"
-import type { PageRequest } from "../../kernel/contract/Page.ts"
+import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import { noSuch } from "../../kernel/contract/Problem.ts"
-import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
+import type { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transaction, Transactions } from "../../kernel/database/Transactions.ts"
-import {
-  CreateCustomerExternalIdTaken,
-  CreateCustomerSlugTaken,
-  CustomerNotFound,
-  DeleteCustomerInUse,
-  UpdateCustomerExternalIdTaken,
-} from "./Errors.ts"
+import { creation } from "./Creation.ts"
+import type { WithinTransaction } from "./Creation.ts"
+import { CustomerNotFound, DeleteCustomerInUse, UpdateCustomerExternalIdTaken } from "./Errors.ts"
+import type { CreateCustomerExternalIdTaken, CreateCustomerSlugTaken } from "./Errors.ts"
+import { externalIdCheck, externalIdTaken } from "./ExternalIds.ts"
 import { UpdateCustomer } from "./Model.ts"
 import type { CreateCustomer, Customer, CustomerChoice, CustomerFilters } from "./Model.ts"
 import { CustomersRepo } from "./Repo.ts"
 
 const notFound = (slug: string) => new CustomerNotFound({ detail: noSuch("customer", slug) })
-const externalIdTaken = (externalId: string | null) => ({
-  detail: `Another customer has the external id "${externalId}". Choose a different external id.`,
-})
 
-/** Stores something within the transaction that creates or changes a customer, before the event is emitted. */
-type WithinTransaction<E> = (customer: Customer) => Effect.Effect<void, E, Transaction>
+/** Manages customers of the caller's organization. */
+export class Customers extends Context.Service<
+  Customers,
+  {
+    /**
+     * Creates a customer. The slug is made from the name if the body has none. Runs `withinTransaction` before the
+     * event.
+     */
+    readonly create: <E = never>(
+      input: CreateCustomer,
+      withinTransaction?: WithinTransaction<E>,
+    ) => Effect.Effect<Customer, E | CreateCustomerSlugTaken | CreateCustomerExternalIdTaken, Caller>
+    /** The customer with a slug. */
+    readonly get: (slug: string) => Effect.Effect<Customer, CustomerNotFound, Caller>
+    /** A page of customers, newest first. */
+    readonly list: (request: PageRequest & CustomerFilters) => Effect.Effect<Page<Customer>, InvalidCursor, Caller>
+    /** Changes a customer. Omitted properties stay as they are. */
+    readonly update: (
+      slug: string,
+      input: UpdateCustomer,
+    ) => Effect.Effect<Customer, ValidationFailed | CustomerNotFound | UpdateCustomerExternalIdTaken, Caller>
+    /** Deletes a customer without instances. */
+    readonly delete: (slug: string) => Effect.Effect<void, CustomerNotFound | DeleteCustomerInUse, Caller>
+    /** The customer that a body names. It cannot be deleted before the transaction ends. */
+    readonly lockShared: (
+      organizationId: string,
+      choice: CustomerChoice,
+    ) => Effect.Effect<Option.Option<Customer>, never, Transaction>
+    /** The customer with an id in any organization, or none. */
+    readonly find: (organizationId: string, id: string) => Effect.Effect<Option.Option<Customer>>
+    /** The customer with an external id, or none. */
+    readonly findByExternalId: (organizationId: string, externalId: string) => Effect.Effect<Option.Option<Customer>>
+    /** Changes a customer. Runs `withinTransaction` under its lock, before the event. */
+    readonly change: <E = never>(
+      choice: CustomerChoice,
+      input: UpdateCustomer,
+      withinTransaction?: WithinTransaction<E>,
+    ) => Effect.Effect<Customer, ValidationFailed | CustomerNotFound | E | UpdateCustomerExternalIdTaken, Caller>
+    /** Stores something that is part of a customer's record, under the lock of the customer, and emits the change. */
+    readonly attach: <E>(
+      slug: string,
+      withinTransaction: WithinTransaction<E>,
+    ) => Effect.Effect<Customer, CustomerNotFound | E, Caller>
+  }
+>()("keyshelf/customers/Customers") {
+  static readonly layer = Layer.effect(
+    Customers,
+    Effect.suspend(() => make),
+  )
+}
 
-const make = Effect.gen(function* () {
+/** Changes of one customer, under its lock. */
+const changes = Effect.gen(function* () {
   const repo = yield* CustomersRepo
   const events = yield* Events
-  const cursors = yield* Cursors
   const transactions = yield* Transactions
-
-  const isExternalIdTaken = ({ externalCustomerId, id }: Omit<Customer, "slug">, organizationId: string) =>
-    externalCustomerId === null
-      ? Effect.succeed(false)
-      : Effect.andThen(
-          repo.lockExternalId(organizationId, externalCustomerId),
-          repo.hasExternalId(organizationId, externalCustomerId, id),
-        )
-
-  const create = Effect.fn("Customers.create")(function* <E = never>(
-    input: CreateCustomer,
-    withinTransaction?: WithinTransaction<E>,
-  ) {
-    const caller = yield* Caller
-    const at = yield* now
-    const customer = {
-      id: yield* newId,
-      name: input.name,
-      domain: input.domain ?? null,
-      externalCustomerId: input.externalCustomerId ?? null,
-      integrations: {},
-      createdAt: at,
-      updatedAt: at,
-      createdBy: caller.actor,
-      updatedBy: caller.actor,
-    }
-    const underSlug = Effect.fnUntraced(function* (insert: (record: Customer) => Effect.Effect<boolean>) {
-      const slug = yield* insertWithFreeSlug({
-        explicit: input.slug,
-        suggested: slugify(input.name, "customer"),
-        insert: (slug) => insert({ ...customer, slug }),
-        taken: (slug) =>
-          new CreateCustomerSlugTaken({ detail: `Another customer has the slug "${slug}". Choose a different slug.` }),
-      })
-      return { ...customer, slug } satisfies Customer
-    })
-    const withEvent = underSlug((record) =>
-      events.emitWith(repo.insertion(caller.organizationId, record), caller, "CUSTOMER_CREATION", record),
-    )
-    // A single statement needs no transaction.
-    if (withinTransaction === undefined && customer.externalCustomerId === null) return yield* withEvent
-    return yield* transactions.run(
-      Effect.gen(function* () {
-        if (yield* isExternalIdTaken(customer, caller.organizationId)) {
-          return yield* new CreateCustomerExternalIdTaken(externalIdTaken(customer.externalCustomerId))
-        }
-        if (withinTransaction === undefined) return yield* withEvent
-        const stored = yield* underSlug((record) => repo.insert(caller.organizationId, record))
-        yield* withinTransaction(stored)
-        const record = Option.getOrThrow(yield* repo.findById(caller.organizationId, stored.id))
-        yield* events.emit(caller, "CUSTOMER_CREATION", record)
-        return record
-      }),
-    )
-  })
-
-  const get = Effect.fnUntraced(function* (slug: string) {
-    const { organizationId } = yield* Caller
-    const customer = yield* repo.findBySlug(organizationId, slug)
-    return Option.isSome(customer) ? customer.value : yield* notFound(slug)
-  })
-
-  const list = Effect.fn("Customers.list")(function* (request: PageRequest & CustomerFilters) {
-    const { organizationId } = yield* Caller
-    const filters = filtersOf(request)
-    return yield* cursors.page(
-      { name: "customers", organizationId, filters },
-      request,
-      (after, count) => repo.list(organizationId, filters, after, count),
-      byId,
-    )
-  })
+  const isExternalIdTaken = yield* externalIdCheck
 
   /** Locks a customer, stores the result of `decide` and emits the event. */
   const changing = Effect.fnUntraced(function* <E>(
@@ -153,6 +124,33 @@ const make = Effect.gen(function* () {
     return yield* changing({ customerSlug: slug }, (current) => Effect.as(withinTransaction(current), current))
   })
 
+  return { change, attach }
+})
+
+const make = Effect.gen(function* () {
+  const repo = yield* CustomersRepo
+  const events = yield* Events
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
+  const { attach, change } = yield* changes
+
+  const get = Effect.fnUntraced(function* (slug: string) {
+    const { organizationId } = yield* Caller
+    const customer = yield* repo.findBySlug(organizationId, slug)
+    return Option.isSome(customer) ? customer.value : yield* notFound(slug)
+  })
+
+  const list = Effect.fn("Customers.list")(function* (request: PageRequest & CustomerFilters) {
+    const { organizationId } = yield* Caller
+    const filters = filtersOf(request)
+    return yield* cursors.page(
+      { name: "customers", organizationId, filters },
+      request,
+      (after, count) => repo.list(organizationId, filters, after, count),
+      byId,
+    )
+  })
+
   const remove = Effect.fn("Customers.delete")(function* (slug: string) {
     const caller = yield* Caller
     yield* transactions.run(
@@ -172,7 +170,6 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** The customer that a body names. It cannot be deleted before the open transaction ends. */
   const lockShared = Effect.fnUntraced(function* (organizationId: string, choice: CustomerChoice) {
     yield* Transaction
     if (choice.customerId !== undefined) return yield* repo.lockByIdShared(organizationId, choice.customerId)
@@ -181,24 +178,15 @@ const make = Effect.gen(function* () {
   })
 
   return {
-    create,
+    create: yield* creation,
     get,
     list,
     update: (slug: string, input: UpdateCustomer) => change({ customerSlug: slug }, input),
     delete: remove,
-    keep: lockShared,
-    find: (organizationId: string, id: string) => repo.findById(organizationId, id),
-    findByExternalId: (organizationId: string, externalId: string) => repo.findByExternalId(organizationId, externalId),
-    /** Changes a customer and stores more within the transaction. */
+    lockShared,
+    find: repo.findById,
+    findByExternalId: repo.findByExternalId,
     change,
-    /** Stores something that is part of a customer's record, under the lock of the customer. */
     attach,
   }
 })
-
-/** Manages customers of the caller's organization. */
-export class Customers extends Context.Service<Customers, Effect.Success<typeof make>>()(
-  "keyshelf/customers/Customers",
-) {
-  static readonly layer = Layer.effect(Customers, make)
-}

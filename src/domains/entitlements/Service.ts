@@ -7,8 +7,9 @@ import type { Blocking } from "../../kernel/contract/dryruns/Impact.ts"
 import { requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { Cursors, filtersOf } from "../../kernel/contract/Page.ts"
-import type { PageRequest } from "../../kernel/contract/Page.ts"
+import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import { noSuch, ValidationFailed } from "../../kernel/contract/Problem.ts"
+import type { InvalidCursor } from "../../kernel/contract/Problem.ts"
 import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
@@ -23,13 +24,47 @@ const notFound = (slug: string) => new EntitlementNotFound({ detail: noSuch("ent
 
 const withoutGroups: NewMemberships = { groups: [], join: () => Effect.void }
 
-const make = Effect.gen(function* () {
+/** Manages entitlements of the caller's organization. */
+export class Entitlements extends Context.Service<
+  Entitlements,
+  {
+    /**
+     * Creates an entitlement, as a member of groups if some are locked. The slug is made from the name if the body has
+     * none.
+     */
+    readonly create: (
+      input: CreateEntitlement,
+      memberships?: NewMemberships,
+    ) => Effect.Effect<Entitlement, ValidationFailed | CreateEntitlementSlugTaken, Caller>
+    /** The entitlement with a slug. */
+    readonly get: (slug: string) => Effect.Effect<Entitlement, EntitlementNotFound, Caller>
+    /** A page of entitlements in their display order. */
+    readonly list: (
+      request: PageRequest & EntitlementFilters,
+    ) => Effect.Effect<Page<Entitlement>, InvalidCursor, Caller>
+    /** Changes an entitlement. Its type and what is measured never change. */
+    readonly update: (
+      slug: string,
+      input: UpdateEntitlement,
+    ) => Effect.Effect<void, ValidationFailed | EntitlementNotFound, Caller>
+    /** Deletes an entitlement that no license grants, no override names and no usage refers to. */
+    readonly delete: (slug: string) => Effect.Effect<void, EntitlementNotFound | DeleteEntitlementInUse, Caller>
+    /** The entitlement with this slug. It cannot be deleted before the transaction ends. */
+    readonly lockShared: (organizationId: string, slug: string) => Effect.Effect<Option.Option<Entitlement>>
+  }
+>()("keyshelf/entitlements/Entitlements") {
+  static readonly layer = Layer.effect(
+    Entitlements,
+    Effect.suspend(() => make),
+  )
+}
+
+/** Creates an entitlement with its event in one statement, and adds it to groups. */
+const creation = Effect.gen(function* () {
   const repo = yield* EntitlementsRepo
   const events = yield* Events
-  const cursors = yield* Cursors
-  const transactions = yield* Transactions
 
-  const create = Effect.fn("Entitlements.create")(function* (
+  return Effect.fn("Entitlements.create")(function* (
     input: CreateEntitlement,
     { groups, join }: NewMemberships = withoutGroups,
   ) {
@@ -69,6 +104,59 @@ const make = Effect.gen(function* () {
     if (groups.length > 0) yield* join(entitlement.id)
     return { ...entitlement, slug }
   })
+})
+
+/** Deletes an entitlement that nothing needs. */
+const deletion = Effect.gen(function* () {
+  const repo = yield* EntitlementsRepo
+  const events = yield* Events
+  const transactions = yield* Transactions
+
+  /** Fails if something needs the entitlement. */
+  const requireUnused = Effect.fnUntraced(function* (caller: Caller["Service"], { id, slug }: Entitlement) {
+    const licenses = yield* repo.licensesGranting(caller.organizationId, id)
+    const overrides = yield* repo.instancesOverriding(caller.organizationId, id, yield* now)
+    // Deleting the entitlement would also delete its usage, which may still have to be billed.
+    const usage = yield* repo.instancesUsing(caller.organizationId, id)
+    const all: ReadonlyArray<readonly [Blocking, detail: string]> = [
+      [
+        { kind: "licenses", ...licenses },
+        `A license grants the entitlement "${slug}". Remove it from all licenses first.`,
+      ],
+      [
+        { kind: "overrides", ...namedTo(caller, overrides) },
+        `An instance has an override of the entitlement "${slug}". Remove it first.`,
+      ],
+      [
+        { kind: "usage", ...namedTo(caller, usage) },
+        `Some instances have usage of the entitlement "${slug}". Delete them first.`,
+      ],
+    ]
+    const blocking = all.filter(([{ count }]) => count > 0)
+    const [first] = blocking
+    if (first === undefined) return
+    return yield* new DeleteEntitlementInUse({ detail: first[1], impact: { blocking: blocking.map(([kind]) => kind) } })
+  })
+
+  return Effect.fn("Entitlements.delete")(function* (slug: string) {
+    const caller = yield* Caller
+    yield* transactions.run(
+      Effect.gen(function* () {
+        const entitlement = yield* repo.lockBySlug(caller.organizationId, slug)
+        if (Option.isNone(entitlement)) return yield* notFound(slug)
+        yield* requireUnused(caller, entitlement.value)
+        yield* repo.delete(caller.organizationId, entitlement.value.id)
+        yield* events.emit(caller, "ENTITLEMENT_DELETED", entitlement.value)
+      }),
+    )
+  })
+})
+
+const make = Effect.gen(function* () {
+  const repo = yield* EntitlementsRepo
+  const events = yield* Events
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
 
   const get = Effect.fnUntraced(function* (slug: string) {
     const { organizationId } = yield* Caller
@@ -107,59 +195,12 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** Fails if something stands against the deletion of an entitlement. */
-  const refuseInUse = Effect.fnUntraced(function* (caller: Caller["Service"], { id, slug }: Entitlement) {
-    const licenses = yield* repo.licensesGranting(caller.organizationId, id)
-    const overrides = yield* repo.instancesOverriding(caller.organizationId, id, yield* now)
-    // Deleting the entitlement would also delete its usage, which may still have to be billed.
-    const usage = yield* repo.instancesUsing(caller.organizationId, id)
-    const all: ReadonlyArray<readonly [Blocking, detail: string]> = [
-      [
-        { kind: "licenses", ...licenses },
-        `A license grants the entitlement "${slug}". Remove it from all licenses first.`,
-      ],
-      [
-        { kind: "overrides", ...namedTo(caller, overrides) },
-        `An instance has an override of the entitlement "${slug}". Remove it first.`,
-      ],
-      [
-        { kind: "usage", ...namedTo(caller, usage) },
-        `Some instances have usage of the entitlement "${slug}". Delete them first.`,
-      ],
-    ]
-    const blocking = all.filter(([{ count }]) => count > 0)
-    const [first] = blocking
-    if (first === undefined) return
-    return yield* new DeleteEntitlementInUse({ detail: first[1], impact: { blocking: blocking.map(([kind]) => kind) } })
-  })
-
-  const remove = Effect.fn("Entitlements.delete")(function* (slug: string) {
-    const caller = yield* Caller
-    yield* transactions.run(
-      Effect.gen(function* () {
-        const entitlement = yield* repo.lockBySlug(caller.organizationId, slug)
-        if (Option.isNone(entitlement)) return yield* notFound(slug)
-        yield* refuseInUse(caller, entitlement.value)
-        yield* repo.delete(caller.organizationId, entitlement.value.id)
-        yield* events.emit(caller, "ENTITLEMENT_DELETED", entitlement.value)
-      }),
-    )
-  })
-
   return {
-    create,
+    create: yield* creation,
     get,
     list,
     update,
-    delete: remove,
-    /** The entitlement with this slug. It cannot be deleted before the transaction ends. */
-    lockShared: (organizationId: string, slug: string) => repo.lockBySlugShared(organizationId, slug),
+    delete: yield* deletion,
+    lockShared: repo.lockBySlugShared,
   }
 })
-
-/** Manages entitlements of the caller's organization. */
-export class Entitlements extends Context.Service<Entitlements, Effect.Success<typeof make>>()(
-  "keyshelf/entitlements/Entitlements",
-) {
-  static readonly layer = Layer.effect(Entitlements, make)
-}

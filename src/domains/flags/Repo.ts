@@ -1,6 +1,7 @@
 /** SQL statements for feature flags. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
+import type { Option } from "effect"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
@@ -13,6 +14,40 @@ type ManifestRow = Pick<ManifestFlag, "key" | "name" | "type"> & {
   readonly fallback: unknown
 }
 
+/** Stores feature flags. */
+export class FlagsRepo extends Context.Service<
+  FlagsRepo,
+  {
+    /** Inserts a row unless the key is taken; returns whether it was inserted. */
+    readonly insert: (organizationId: string, row: FeatureFlag) => Effect.Effect<boolean>
+    /** The flag with a key. */
+    readonly findByKey: (organizationId: string, key: string) => Effect.Effect<Option.Option<FeatureFlag>>
+    /** Flags after a position, newest first. */
+    readonly list: (
+      organizationId: string,
+      after: Position | null,
+      count: number,
+    ) => Effect.Effect<ReadonlyArray<FeatureFlag>>
+    /** Reads the row and locks it until the transaction ends. */
+    readonly lockByKey: (organizationId: string, key: string) => Effect.Effect<Option.Option<FeatureFlag>>
+    /** Updates a locked row. */
+    readonly update: (organizationId: string, row: FeatureFlag) => Effect.Effect<void>
+    /** Deletes a locked row. */
+    readonly delete: (organizationId: string, id: string) => Effect.Effect<void>
+    /** Reads the flags that have a fallback value, sorted by key. */
+    readonly listForManifest: (organizationId: string) => Effect.Effect<ReadonlyArray<ManifestRow>>
+    /** Reads the columns that the evaluation of one flag needs. */
+    readonly findForEvaluation: (organizationId: string, key: string) => Effect.Effect<Option.Option<EvaluatedRow>>
+    /** Reads the columns that the evaluation of all flags needs. */
+    readonly listForEvaluation: (organizationId: string) => Effect.Effect<ReadonlyArray<EvaluatedRow>>
+  }
+>()("keyshelf/flags/Repo") {
+  static readonly layer = Layer.effect(
+    FlagsRepo,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const evaluated = sql.literal(`key, enabled, metadata, variants, default_variant AS "defaultVariant", targetings`)
@@ -21,7 +56,6 @@ const make = Effect.gen(function* () {
     created_by AS "createdBy", updated_by AS "updatedBy"`)
 
   return {
-    /** Inserts a row unless the key is taken; returns whether it was inserted. */
     insert: (organizationId: string, row: FeatureFlag) =>
       returnedRow(sql`
         INSERT INTO feature_flags (organization_id, id, key, name, description, type, enabled, metadata, variants,
@@ -63,26 +97,18 @@ const make = Effect.gen(function* () {
         Effect.orDie(sql`DELETE FROM feature_flags WHERE organization_id = ${organizationId} AND id = ${id}`),
       ),
 
-    /** Reads the flags that have a fallback value, sorted by key. */
     listForManifest: (organizationId: string) =>
       records<ManifestRow>()(sql`
         SELECT key, name, description, type, metadata -> 'fallback_value' AS fallback FROM feature_flags
         WHERE organization_id = ${organizationId} AND metadata ->> 'fallback_value' IS NOT NULL
         ORDER BY key`),
 
-    /** Reads the columns that the evaluation of one flag needs. */
     findForEvaluation: (organizationId: string, key: string) =>
       record<EvaluatedRow>()(
         sql`SELECT ${evaluated} FROM feature_flags WHERE organization_id = ${organizationId} AND key = ${key}`,
       ),
 
-    /** Reads the columns that the evaluation of all flags needs. */
     listForEvaluation: (organizationId: string) =>
       records<EvaluatedRow>()(sql`SELECT ${evaluated} FROM feature_flags WHERE organization_id = ${organizationId}`),
   }
 })
-
-/** Stores feature flags. */
-export class FlagsRepo extends Context.Service<FlagsRepo, Effect.Success<typeof make>>()("keyshelf/flags/Repo") {
-  static readonly layer = Layer.effect(FlagsRepo, make)
-}

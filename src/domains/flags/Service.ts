@@ -5,8 +5,9 @@ import { Caller } from "../../kernel/contract/Caller.ts"
 import { requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
-import type { PageRequest } from "../../kernel/contract/Page.ts"
+import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import { noSuch, ValidationFailed } from "../../kernel/contract/Problem.ts"
+import type { InvalidCursor } from "../../kernel/contract/Problem.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { CreateFeatureFlagKeyTaken, FeatureFlagNotFound } from "./Errors.ts"
@@ -30,13 +31,42 @@ const validate = Effect.fnUntraced(function* (flag: FeatureFlag) {
   })
 })
 
-const make = Effect.gen(function* () {
+/** Manages the feature flags of the caller's organization. */
+export class FeatureFlags extends Context.Service<
+  FeatureFlags,
+  {
+    /** Creates a flag, unless one has its key. */
+    readonly create: (
+      input: CreateFeatureFlag,
+    ) => Effect.Effect<FeatureFlag, ValidationFailed | CreateFeatureFlagKeyTaken, Caller>
+    /** The flag with a key. */
+    readonly get: (key: string) => Effect.Effect<FeatureFlag, FeatureFlagNotFound, Caller>
+    /** A page of flags, newest first. */
+    readonly list: (request: PageRequest) => Effect.Effect<Page<FeatureFlag>, InvalidCursor, Caller>
+    /** Changes a flag. Its key and its type never change. */
+    readonly update: (
+      key: string,
+      input: UpdateFeatureFlag,
+    ) => Effect.Effect<void, ValidationFailed | FeatureFlagNotFound, Caller>
+    /** Deletes a flag. Evaluations no longer find it. */
+    readonly delete: (key: string) => Effect.Effect<void, FeatureFlagNotFound, Caller>
+    /** The flags with a fallback value, for products without a connection. Sorted by key. */
+    readonly manifest: () => Effect.Effect<Manifest, never, Caller>
+  }
+>()("keyshelf/flags/FeatureFlags") {
+  static readonly layer = Layer.effect(
+    FeatureFlags,
+    Effect.suspend(() => make),
+  )
+}
+
+/** Creates a flag, unless one has its key. */
+const creation = Effect.gen(function* () {
   const repo = yield* FlagsRepo
   const events = yield* Events
-  const cursors = yield* Cursors
   const transactions = yield* Transactions
 
-  const create = Effect.fn("FeatureFlags.create")(function* (input: CreateFeatureFlag) {
+  return Effect.fn("FeatureFlags.create")(function* (input: CreateFeatureFlag) {
     const caller = yield* Caller
     const at = yield* now
     const flag = yield* validate({
@@ -61,6 +91,13 @@ const make = Effect.gen(function* () {
       }),
     )
   })
+})
+
+const make = Effect.gen(function* () {
+  const repo = yield* FlagsRepo
+  const events = yield* Events
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
 
   const get = Effect.fnUntraced(function* (key: string) {
     const { organizationId } = yield* Caller
@@ -115,12 +152,5 @@ const make = Effect.gen(function* () {
     return { flags: flags.map(toManifestFlag) } satisfies Manifest
   })
 
-  return { create, get, list, update, delete: remove, manifest }
+  return { create: yield* creation, get, list, update, delete: remove, manifest }
 })
-
-/** Manages the feature flags of the caller's organization. */
-export class FeatureFlags extends Context.Service<FeatureFlags, Effect.Success<typeof make>>()(
-  "keyshelf/flags/FeatureFlags",
-) {
-  static readonly layer = Layer.effect(FeatureFlags, make)
-}

@@ -1,10 +1,44 @@
 /** SQL of entitlement groups. */
+import type { Fragment } from "effect/sql/Statement"
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
+import type { Option } from "effect"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { EntitlementGroup } from "./Model.ts"
+
+/** Stores and reads entitlement groups. */
+export class EntitlementGroupsRepo extends Context.Service<
+  EntitlementGroupsRepo,
+  {
+    /** The statement that stores the row if its slug is free. */
+    readonly insertStatement: (organizationId: string, row: EntitlementGroup) => Fragment
+    /** The group with a slug, with the slugs of its entitlements. */
+    readonly findBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<EntitlementGroup>>
+    /** Groups after a position, newest first. */
+    readonly list: (
+      organizationId: string,
+      after: Position | null,
+      count: number,
+    ) => Effect.Effect<ReadonlyArray<EntitlementGroup>>
+    /** Locks the group until the transaction ends: its entitlements cannot change. */
+    readonly lockBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<EntitlementGroup>>
+    /** Updates a locked row, but not its entitlements. */
+    readonly update: (organizationId: string, row: EntitlementGroup) => Effect.Effect<void>
+    /** Deletes a group. Its entitlements remain. */
+    readonly delete: (organizationId: string, id: string) => Effect.Effect<void>
+    /** Adds the entitlement and returns whether it was not in the group. */
+    readonly attach: (organizationId: string, id: string, entitlementId: string) => Effect.Effect<boolean>
+    /** Removes the entitlement and returns whether it was in the group. */
+    readonly detach: (organizationId: string, id: string, entitlementId: string) => Effect.Effect<boolean>
+  }
+>()("keyshelf/groups/Repo") {
+  static readonly layer = Layer.effect(
+    EntitlementGroupsRepo,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -17,7 +51,6 @@ const make = Effect.gen(function* () {
     updated_by AS "updatedBy"`
 
   return {
-    /** The statement that stores the row if its slug is free. */
     insertStatement: (organizationId: string, row: EntitlementGroup) => sql`
       INSERT INTO entitlement_groups (organization_id, id, slug, name, description, created_at, created_by, updated_at,
         updated_by)
@@ -55,7 +88,6 @@ const make = Effect.gen(function* () {
         Effect.orDie(sql`DELETE FROM entitlement_groups WHERE organization_id = ${organizationId} AND id = ${id}`),
       ),
 
-    /** Adds the entitlement and returns whether it was not in the group. */
     attach: (organizationId: string, id: string, entitlementId: string) =>
       returnedRow(sql`
         INSERT INTO entitlement_group_members (organization_id, entitlement_id, group_id)
@@ -63,7 +95,6 @@ const make = Effect.gen(function* () {
         ON CONFLICT DO NOTHING
         RETURNING group_id`),
 
-    /** Removes the entitlement and returns whether it was in the group. */
     detach: (organizationId: string, id: string, entitlementId: string) =>
       returnedRow(sql`
         DELETE FROM entitlement_group_members
@@ -71,10 +102,3 @@ const make = Effect.gen(function* () {
         RETURNING group_id`),
   }
 })
-
-/** Stores and reads entitlement groups. */
-export class EntitlementGroupsRepo extends Context.Service<EntitlementGroupsRepo, Effect.Success<typeof make>>()(
-  "keyshelf/groups/Repo",
-) {
-  static readonly layer = Layer.effect(EntitlementGroupsRepo, make)
-}

@@ -8,8 +8,9 @@ import { Caller } from "../../kernel/contract/Caller.ts"
 import { requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
-import type { PageRequest } from "../../kernel/contract/Page.ts"
+import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import { invalid, noSuch } from "../../kernel/contract/Problem.ts"
+import type { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transaction, Transactions } from "../../kernel/database/Transactions.ts"
@@ -20,27 +21,72 @@ import { EntitlementGroupsRepo } from "./Repo.ts"
 
 const notFound = (slug: string) => new EntitlementGroupNotFound({ detail: noSuch("entitlement group", slug) })
 
-const make = Effect.gen(function* () {
+/** Manages entitlement groups of the caller's organization. */
+export class EntitlementGroups extends Context.Service<
+  EntitlementGroups,
+  {
+    /** Creates a group without entitlements. The slug is made from the name if the body has none. */
+    readonly create: (
+      input: CreateEntitlementGroup,
+    ) => Effect.Effect<EntitlementGroup, CreateEntitlementGroupSlugTaken, Caller>
+    /** The group with a slug. */
+    readonly get: (slug: string) => Effect.Effect<EntitlementGroup, EntitlementGroupNotFound, Caller>
+    /** A page of groups, newest first. */
+    readonly list: (request: PageRequest) => Effect.Effect<Page<EntitlementGroup>, InvalidCursor, Caller>
+    /** Changes the name or the description of a group. */
+    readonly update: (
+      slug: string,
+      input: UpdateEntitlementGroup,
+    ) => Effect.Effect<void, ValidationFailed | EntitlementGroupNotFound, Caller>
+    /** Deletes a group. Its entitlements remain. */
+    readonly delete: (slug: string) => Effect.Effect<void, EntitlementGroupNotFound, Caller>
+    /** Adds an entitlement to a group. One that is in it changes nothing and emits no event. */
+    readonly attach: (
+      slug: string,
+      entitlementSlug: string,
+    ) => Effect.Effect<void, ValidationFailed | EntitlementGroupNotFound, Caller>
+    /** Removes an entitlement from a group. One that is not in it changes nothing and emits no event. */
+    readonly detach: (
+      slug: string,
+      entitlementSlug: string,
+    ) => Effect.Effect<void, EntitlementNotFound | EntitlementGroupNotFound, Caller>
+    /** Creates an entitlement as a member of groups. It provides the port {@link GroupMemberships}. */
+    readonly creating: GroupMemberships["Service"]["creating"]
+  }
+>()("keyshelf/groups/EntitlementGroups") {
+  static readonly layer = Layer.effect(
+    EntitlementGroups,
+    Effect.suspend(() => make),
+  )
+}
+
+/** Stores a change of a locked group with its event. Rereads the group, because members are rows of their own. */
+const saving = Effect.gen(function* () {
   const repo = yield* EntitlementGroupsRepo
-  const entitlements = yield* Entitlements
   const events = yield* Events
-  const cursors = yield* Cursors
-  const transactions = yield* Transactions
-
-  const lock = Effect.fnUntraced(function* (organizationId: string, slug: string) {
-    const group = yield* repo.lockBySlug(organizationId, slug)
-    return Option.isSome(group) ? group.value : yield* notFound(slug)
-  })
-
-  /** Stores a change of a locked group and emits its event. Rereads it, because `attach` and `detach` change its entitlements. */
-  const save = Effect.fnUntraced(function* (group: EntitlementGroup, change: Partial<EntitlementGroup> = {}) {
+  return Effect.fnUntraced(function* (group: EntitlementGroup, change: Partial<EntitlementGroup> = {}) {
     const caller = yield* Caller
     yield* repo.update(caller.organizationId, { ...group, ...change, updatedAt: yield* now, updatedBy: caller.actor })
     const saved = yield* repo.findBySlug(caller.organizationId, group.slug)
     if (Option.isSome(saved)) yield* events.emitChange(caller, "ENTITLEMENT_GROUP_UPDATED", group, saved.value)
   })
+})
 
-  const create = Effect.fn("EntitlementGroups.create")(function* (input: CreateEntitlementGroup) {
+/** The group with a slug. It is locked until the transaction ends. */
+const groupLock = Effect.gen(function* () {
+  const repo = yield* EntitlementGroupsRepo
+  return Effect.fnUntraced(function* (organizationId: string, slug: string) {
+    const group = yield* repo.lockBySlug(organizationId, slug)
+    return Option.isSome(group) ? group.value : yield* notFound(slug)
+  })
+})
+
+/** Creates a group with its event in one statement. */
+const creation = Effect.gen(function* () {
+  const repo = yield* EntitlementGroupsRepo
+  const events = yield* Events
+
+  return Effect.fn("EntitlementGroups.create")(function* (input: CreateEntitlementGroup) {
     const caller = yield* Caller
     const at = yield* now
     const group = {
@@ -66,6 +112,97 @@ const make = Effect.gen(function* () {
     })
     return { ...group, slug }
   })
+})
+
+/** Changes the members of a group. */
+const membership = Effect.gen(function* () {
+  const repo = yield* EntitlementGroupsRepo
+  const entitlements = yield* Entitlements
+  const transactions = yield* Transactions
+  const save = yield* saving
+  const lock = yield* groupLock
+
+  const attach = Effect.fn("EntitlementGroups.attach")(function* (slug: string, entitlementSlug: string) {
+    const { organizationId } = yield* Caller
+    yield* transactions.run(
+      Effect.gen(function* () {
+        const group = yield* lock(organizationId, slug)
+        const entitlement = yield* entitlements.lockShared(organizationId, entitlementSlug)
+        if (Option.isNone(entitlement)) {
+          return yield* invalid("body.entitlementSlug", "must be the slug of an existing entitlement", entitlementSlug)
+        }
+        if (yield* repo.attach(organizationId, group.id, entitlement.value.id)) yield* save(group)
+      }),
+    )
+  })
+
+  const detach = Effect.fn("EntitlementGroups.detach")(function* (slug: string, entitlementSlug: string) {
+    const { organizationId } = yield* Caller
+    yield* transactions.run(
+      Effect.gen(function* () {
+        const group = yield* lock(organizationId, slug)
+        const entitlement = yield* entitlements.lockShared(organizationId, entitlementSlug)
+        if (Option.isNone(entitlement)) {
+          return yield* new EntitlementNotFound({ detail: noSuch("entitlement", entitlementSlug) })
+        }
+        // Without a row to delete there is no change, hence no event.
+        if (yield* repo.detach(organizationId, group.id, entitlement.value.id)) yield* save(group)
+      }),
+    )
+  })
+
+  return { attach, detach }
+})
+
+/** Creates an entitlement as a member of groups. */
+const joining = Effect.gen(function* () {
+  const repo = yield* EntitlementGroupsRepo
+  const transactions = yield* Transactions
+  const save = yield* saving
+
+  /** Locks the groups in one order, so that creations cannot deadlock. */
+  const lockGroups = Effect.fnUntraced(function* (slugs: ReadonlyArray<string>) {
+    const { organizationId } = yield* Caller
+    const groups: Array<EntitlementGroup> = []
+    for (const slug of [...new Set(slugs)].sort()) {
+      const group = yield* repo.lockBySlug(organizationId, slug)
+      if (Option.isNone(group)) {
+        const location = `body.groupSlugs[${slugs.indexOf(slug)}]`
+        return yield* invalid(location, "must be the slug of an existing entitlement group", slug)
+      }
+      groups.push(group.value)
+    }
+    return groups
+  })
+
+  const creating: GroupMemberships["Service"]["creating"] = (slugs, create) =>
+    transactions.run(
+      Effect.gen(function* () {
+        const transaction = yield* Transaction
+        const groups = yield* lockGroups(slugs)
+        const join = Effect.fnUntraced(
+          function* (entitlementId: string) {
+            const { organizationId } = yield* Caller
+            for (const group of groups) {
+              yield* repo.attach(organizationId, group.id, entitlementId)
+              yield* save(group)
+            }
+          },
+          Effect.provideService(Transaction, transaction),
+        )
+        return yield* create({ groups: groups.map(({ id, name, slug }) => ({ id, name, slug })), join })
+      }),
+    )
+  return creating
+})
+
+const make = Effect.gen(function* () {
+  const repo = yield* EntitlementGroupsRepo
+  const events = yield* Events
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
+  const save = yield* saving
+  const lock = yield* groupLock
 
   const get = Effect.fn("EntitlementGroups.get")(function* (slug: string) {
     const { organizationId } = yield* Caller
@@ -108,85 +245,13 @@ const make = Effect.gen(function* () {
     )
   })
 
-  const attach = Effect.fn("EntitlementGroups.attach")(function* (slug: string, entitlementSlug: string) {
-    const { organizationId } = yield* Caller
-    yield* transactions.run(
-      Effect.gen(function* () {
-        const group = yield* lock(organizationId, slug)
-        const entitlement = yield* entitlements.lockShared(organizationId, entitlementSlug)
-        if (Option.isNone(entitlement)) {
-          return yield* invalid("body.entitlementSlug", "must be the slug of an existing entitlement", entitlementSlug)
-        }
-        if (yield* repo.attach(organizationId, group.id, entitlement.value.id)) yield* save(group)
-      }),
-    )
-  })
-
-  const detach = Effect.fn("EntitlementGroups.detach")(function* (slug: string, entitlementSlug: string) {
-    const { organizationId } = yield* Caller
-    yield* transactions.run(
-      Effect.gen(function* () {
-        const group = yield* lock(organizationId, slug)
-        const entitlement = yield* entitlements.lockShared(organizationId, entitlementSlug)
-        if (Option.isNone(entitlement)) {
-          return yield* new EntitlementNotFound({ detail: noSuch("entitlement", entitlementSlug) })
-        }
-        // Without a row to delete there is no change, hence no event.
-        if (yield* repo.detach(organizationId, group.id, entitlement.value.id)) yield* save(group)
-      }),
-    )
-  })
-
-  /** Locks the groups in one order, so that creations cannot deadlock. */
-  const lockGroups = Effect.fnUntraced(function* (slugs: ReadonlyArray<string>) {
-    const { organizationId } = yield* Caller
-    const groups: Array<EntitlementGroup> = []
-    for (const slug of [...new Set(slugs)].sort()) {
-      const group = yield* repo.lockBySlug(organizationId, slug)
-      if (Option.isNone(group)) {
-        const location = `body.groupSlugs[${slugs.indexOf(slug)}]`
-        return yield* invalid(location, "must be the slug of an existing entitlement group", slug)
-      }
-      groups.push(group.value)
-    }
-    return groups
-  })
-
-  const creating: GroupMemberships["Service"]["creating"] = (slugs, create) =>
-    transactions.run(
-      Effect.gen(function* () {
-        const transaction = yield* Transaction
-        const groups = yield* lockGroups(slugs)
-        const join = Effect.fnUntraced(
-          function* (entitlementId: string) {
-            const { organizationId } = yield* Caller
-            for (const group of groups) {
-              yield* repo.attach(organizationId, group.id, entitlementId)
-              yield* save(group)
-            }
-          },
-          Effect.provideService(Transaction, transaction),
-        )
-        return yield* create({ groups: groups.map(({ id, name, slug }) => ({ id, name, slug })), join })
-      }),
-    )
-
   return {
-    create,
+    create: yield* creation,
     get,
     list,
     update,
     delete: remove,
-    attach,
-    detach,
-    /** Creates an entitlement as a member of groups. */
-    creating,
+    ...(yield* membership),
+    creating: yield* joining,
   }
 })
-
-/** Manages entitlement groups of the caller's organization. */
-export class EntitlementGroups extends Context.Service<EntitlementGroups, Effect.Success<typeof make>>()(
-  "keyshelf/groups/EntitlementGroups",
-) {
-  static readonly layer = Layer.effect(EntitlementGroups, make)
-}

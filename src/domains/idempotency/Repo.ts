@@ -1,6 +1,7 @@
 /** SQL of stored responses under an idempotency key. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Schema } from "effect"
+import type { Option } from "effect"
 import { decodedOne } from "../../kernel/database/Statements.ts"
 
 /** The first response to a request with a key. Of a response with a secret only the name of what was created is stored. */
@@ -20,11 +21,35 @@ export interface ResponseKey {
   readonly key: string
 }
 
+/** Rows of stored responses. */
+export class IdempotencyRepo extends Context.Service<
+  IdempotencyRepo,
+  {
+    /** Locks the key until the transaction ends, also after a crash. Returns `false` if another transaction holds it. */
+    readonly tryLock: (name: ResponseKey) => Effect.Effect<boolean>
+    /** The response that is stored under a key and has not expired at an instant. */
+    readonly find: (name: ResponseKey, at: Date) => Effect.Effect<Option.Option<StoredResponse>>
+    /** Stores the response, in place of an expired one. */
+    readonly store: (
+      name: ResponseKey,
+      organizationId: string | null,
+      response: StoredResponse,
+      expiresAt: Date,
+    ) => Effect.Effect<void>
+    /** Frees a key whose row has this status. */
+    readonly release: (name: ResponseKey, status: number) => Effect.Effect<void>
+  }
+>()("keyshelf/idempotency/Repo") {
+  static readonly layer = Layer.effect(
+    IdempotencyRepo,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const storedResponse = decodedOne(StoredResponse)
   return {
-    /** Locks the key until the transaction ends, also after a crash. Returns `false` if another transaction holds it. */
     tryLock: ({ callerId, key }: ResponseKey) =>
       Effect.map(
         Effect.orDie(sql<{ free: boolean }>`
@@ -38,7 +63,6 @@ const make = Effect.gen(function* () {
         FROM idempotency_keys
         WHERE caller_id = ${callerId} AND key = ${key} AND expires_at > ${at}`),
 
-    /** Stores the response, in place of an expired one. */
     store: ({ callerId, key }: ResponseKey, organizationId: string | null, response: StoredResponse, expiresAt: Date) =>
       Effect.asVoid(
         Effect.orDie(sql`
@@ -51,7 +75,6 @@ const make = Effect.gen(function* () {
             expires_at = excluded.expires_at`),
       ),
 
-    /** Frees a key whose row has this status. */
     release: ({ callerId, key }: ResponseKey, status: number) =>
       Effect.asVoid(
         Effect.orDie(
@@ -60,10 +83,3 @@ const make = Effect.gen(function* () {
       ),
   }
 })
-
-/** Rows of stored responses. */
-export class IdempotencyRepo extends Context.Service<IdempotencyRepo, Effect.Success<typeof make>>()(
-  "keyshelf/idempotency/Repo",
-) {
-  static readonly layer = Layer.effect(IdempotencyRepo, make)
-}

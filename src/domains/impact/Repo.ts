@@ -3,7 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
 import { affectedRows } from "../../kernel/database/AffectedRows.ts"
 import { record, records } from "../../kernel/database/Statements.ts"
-import type { AffectedInstance } from "../../kernel/contract/dryruns/Impact.ts"
+import type { Affected, AffectedInstance } from "../../kernel/contract/dryruns/Impact.ts"
 import type {
   ConnectorImpact,
   InstanceDeletionImpact,
@@ -27,46 +27,99 @@ export type StoredValue = ItemOf<MetadataFieldImpact["invalid"]> & { readonly id
 // As timestamps are written in JSON elsewhere.
 const instant = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
-const make = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
+/** Reads what a change concerns. */
+export class ImpactRepo extends Context.Service<
+  ImpactRepo,
+  {
+    /** Instances with this license version. */
+    readonly instancesOn: (organizationId: string, licenseSlug: string) => Effect.Effect<Affected<AffectedInstance>>
+    /** The ids of instances with this license version, after an id. */
+    readonly instanceIdsOn: (
+      organizationId: string,
+      licenseSlug: string,
+      after: string | null,
+      count: number,
+    ) => Effect.Effect<ReadonlyArray<string>>
+    /** The slug of the default version of a family. */
+    readonly defaultOf: (organizationId: string, familySlug: string) => Effect.Effect<string | null>
+    /** The usage events of an instance, of which a limited number is named. */
+    readonly usageEventsOf: (
+      organizationId: string,
+      instanceSlug: string,
+    ) => Effect.Effect<Affected<ItemOf<InstanceDeletionImpact["usageEvents"]>>>
+    /** The reservations of an instance that are in force at an instant, oldest first. */
+    readonly reservationsOf: (
+      organizationId: string,
+      instanceSlug: string,
+      at: Date,
+    ) => Effect.Effect<Affected<ItemOf<InstanceDeletionImpact["reservations"]>>>
+    /** Offline bundles that are neither revoked nor expired: all of an instance, or one and those before it. */
+    readonly bundlesInForce: (
+      organizationId: string,
+      instanceSlug: string,
+      upTo: string | null,
+      at: Date,
+    ) => Effect.Effect<Affected<ItemOf<RevocationImpact["bundles"]>>>
+    /** The field that decides on values of the key of this field: the active one, otherwise this one. */
+    readonly decidingField: (organizationId: string, fieldId: string) => Effect.Effect<Option.Option<DecidingField>>
+    /** Stored values of a key, by the ids of their records, after an id. */
+    readonly valuesOf: (
+      organizationId: string,
+      field: DecidingField,
+      after: string | null,
+      count: number,
+    ) => Effect.Effect<ReadonlyArray<StoredValue>>
+    /** The integration records of a connector, by the kind of their resource and their external id. */
+    readonly integrationRecordsOf: (
+      organizationId: string,
+      connector: string,
+    ) => Effect.Effect<Affected<ItemOf<ConnectorImpact["integrationRecords"]>>>
+  }
+>()("keyshelf/impact/Repo") {
+  static readonly layer = Layer.effect(
+    ImpactRepo,
+    Effect.suspend(() => make),
+  )
+}
+
+const ofLicenses = (sql: PgClient.PgClient) => ({
+  instancesOn: (organizationId: string, licenseSlug: string) =>
+    affectedRows<AffectedInstance>()(
+      sql,
+      sql`
+        SELECT i.slug, c.slug AS customer FROM licenses l
+        JOIN instances i ON i.organization_id = l.organization_id AND i.license_id = l.id
+        JOIN customers c ON c.organization_id = i.organization_id AND c.id = i.customer_id
+        WHERE l.organization_id = ${organizationId} AND l.slug = ${licenseSlug} ORDER BY i.id`,
+    ),
+
+  instanceIdsOn: (organizationId: string, licenseSlug: string, after: string | null, count: number) =>
+    Effect.map(
+      records<{ readonly id: string }>()(sql`
+        SELECT i.id FROM licenses l
+        JOIN instances i ON i.organization_id = l.organization_id AND i.license_id = l.id
+        WHERE l.organization_id = ${organizationId} AND l.slug = ${licenseSlug}
+          AND (${after}::uuid IS NULL OR i.id > ${after}::uuid)
+        ORDER BY i.id LIMIT ${count}`),
+      (rows) => rows.map(({ id }) => id),
+    ),
+
+  defaultOf: (organizationId: string, familySlug: string) =>
+    Effect.map(
+      record<{ readonly slug: string }>()(sql`
+        SELECT l.slug FROM license_families f
+        JOIN licenses l ON l.organization_id = f.organization_id AND l.family_id = f.id AND l.is_default
+        WHERE f.organization_id = ${organizationId} AND f.slug = ${familySlug}`),
+      Option.match({ onNone: () => null, onSome: ({ slug }) => slug }),
+    ),
+})
+
+const ofInstances = (sql: PgClient.PgClient) => {
   const timestamp = sql.literal(instant("u.timestamp"))
   const expiresAt = sql.literal(instant("r.expires_at"))
   const bundleExpiresAt = sql.literal(instant("b.expires_at"))
 
   return {
-    /** Instances with this license version. */
-    instancesOn: (organizationId: string, licenseSlug: string) =>
-      affectedRows<AffectedInstance>()(
-        sql,
-        sql`
-          SELECT i.slug, c.slug AS customer FROM licenses l
-          JOIN instances i ON i.organization_id = l.organization_id AND i.license_id = l.id
-          JOIN customers c ON c.organization_id = i.organization_id AND c.id = i.customer_id
-          WHERE l.organization_id = ${organizationId} AND l.slug = ${licenseSlug} ORDER BY i.id`,
-      ),
-
-    /** The ids of instances with this license version, after an id. */
-    instanceIdsOn: (organizationId: string, licenseSlug: string, after: string | null, count: number) =>
-      Effect.map(
-        records<{ readonly id: string }>()(sql`
-          SELECT i.id FROM licenses l
-          JOIN instances i ON i.organization_id = l.organization_id AND i.license_id = l.id
-          WHERE l.organization_id = ${organizationId} AND l.slug = ${licenseSlug}
-            AND (${after}::uuid IS NULL OR i.id > ${after}::uuid)
-          ORDER BY i.id LIMIT ${count}`),
-        (rows) => rows.map(({ id }) => id),
-      ),
-
-    /** The slug of the default version of a family. */
-    defaultOf: (organizationId: string, familySlug: string) =>
-      Effect.map(
-        record<{ readonly slug: string }>()(sql`
-          SELECT l.slug FROM license_families f
-          JOIN licenses l ON l.organization_id = f.organization_id AND l.family_id = f.id AND l.is_default
-          WHERE f.organization_id = ${organizationId} AND f.slug = ${familySlug}`),
-        Option.match({ onNone: () => null, onSome: ({ slug }) => slug }),
-      ),
-
     usageEventsOf: (organizationId: string, instanceSlug: string) =>
       affectedRows<ItemOf<InstanceDeletionImpact["usageEvents"]>>()(
         sql,
@@ -89,7 +142,6 @@ const make = Effect.gen(function* () {
           ORDER BY r.id`,
       ),
 
-    /** Offline bundles that are neither revoked nor expired: all of an instance, or one and those before it. */
     bundlesInForce: (organizationId: string, instanceSlug: string, upTo: string | null, at: Date) =>
       affectedRows<ItemOf<RevocationImpact["bundles"]>>()(
         sql,
@@ -102,47 +154,51 @@ const make = Effect.gen(function* () {
               WHERE organization_id = ${organizationId} AND instance_id = i.id AND id = ${upTo}::uuid))
           ORDER BY b.sequence DESC`,
       ),
-
-    /** The field that decides on values of the key of this field: the active one, otherwise this one. */
-    decidingField: (organizationId: string, fieldId: string) =>
-      record<DecidingField>()(sql`
-        SELECT d.key, d.resource_type AS "resourceType", d.json_schema AS "jsonSchema",
-          d.archived_at IS NOT NULL AS "isArchived"
-        FROM metadata_fields f
-        JOIN metadata_fields d ON d.organization_id = f.organization_id AND d.resource_type = f.resource_type
-          AND d.key = f.key AND (d.id = f.id OR d.archived_at IS NULL)
-        WHERE f.organization_id = ${organizationId} AND f.id = ${fieldId}
-        ORDER BY d.archived_at IS NOT NULL LIMIT 1`),
-
-    /** Stored values of a key, by the ids of their records, after an id. */
-    valuesOf: (organizationId: string, field: DecidingField, after: string | null, count: number) =>
-      field.resourceType === "INSTANCE"
-        ? records<StoredValue>()(sql`
-            SELECT i.id, i.slug, c.slug AS customer, i.metadata -> ${field.key} AS value FROM instances i
-            JOIN customers c ON c.organization_id = i.organization_id AND c.id = i.customer_id
-            WHERE i.organization_id = ${organizationId} AND i.metadata ? ${field.key}
-              AND (${after}::uuid IS NULL OR i.id > ${after}::uuid)
-            ORDER BY i.id LIMIT ${count}`)
-        : records<StoredValue>()(sql`
-            SELECT id, slug, metadata -> ${field.key} AS value FROM deployment_zones
-            WHERE organization_id = ${organizationId} AND metadata ? ${field.key}
-              AND (${after}::uuid IS NULL OR id > ${after}::uuid)
-            ORDER BY id LIMIT ${count}`),
-
-    integrationRecordsOf: (organizationId: string, connector: string) =>
-      affectedRows<ItemOf<ConnectorImpact["integrationRecords"]>>()(
-        sql,
-        sql`
-          SELECT r.kind, coalesce(c.slug, i.slug) AS slug, r.external_id AS "externalId" FROM integration_records r
-          LEFT JOIN customers c ON c.organization_id = r.organization_id AND c.id = r.customer_id
-          LEFT JOIN instances i ON i.organization_id = r.organization_id AND i.id = r.instance_id
-          WHERE r.organization_id = ${organizationId} AND r.connector = ${connector}
-          ORDER BY r.kind, r.external_id`,
-      ),
   }
+}
+
+const ofMetadataFields = (sql: PgClient.PgClient) => ({
+  decidingField: (organizationId: string, fieldId: string) =>
+    record<DecidingField>()(sql`
+      SELECT d.key, d.resource_type AS "resourceType", d.json_schema AS "jsonSchema",
+        d.archived_at IS NOT NULL AS "isArchived"
+      FROM metadata_fields f
+      JOIN metadata_fields d ON d.organization_id = f.organization_id AND d.resource_type = f.resource_type
+        AND d.key = f.key AND (d.id = f.id OR d.archived_at IS NULL)
+      WHERE f.organization_id = ${organizationId} AND f.id = ${fieldId}
+      ORDER BY d.archived_at IS NOT NULL LIMIT 1`),
+
+  valuesOf: (organizationId: string, field: DecidingField, after: string | null, count: number) =>
+    field.resourceType === "INSTANCE"
+      ? records<StoredValue>()(sql`
+          SELECT i.id, i.slug, c.slug AS customer, i.metadata -> ${field.key} AS value FROM instances i
+          JOIN customers c ON c.organization_id = i.organization_id AND c.id = i.customer_id
+          WHERE i.organization_id = ${organizationId} AND i.metadata ? ${field.key}
+            AND (${after}::uuid IS NULL OR i.id > ${after}::uuid)
+          ORDER BY i.id LIMIT ${count}`)
+      : records<StoredValue>()(sql`
+          SELECT id, slug, metadata -> ${field.key} AS value FROM deployment_zones
+          WHERE organization_id = ${organizationId} AND metadata ? ${field.key}
+            AND (${after}::uuid IS NULL OR id > ${after}::uuid)
+          ORDER BY id LIMIT ${count}`),
 })
 
-/** Reads what a change concerns. */
-export class ImpactRepo extends Context.Service<ImpactRepo, Effect.Success<typeof make>>()("keyshelf/impact/Repo") {
-  static readonly layer = Layer.effect(ImpactRepo, make)
-}
+const ofConnectors = (sql: PgClient.PgClient) => ({
+  integrationRecordsOf: (organizationId: string, connector: string) =>
+    affectedRows<ItemOf<ConnectorImpact["integrationRecords"]>>()(
+      sql,
+      sql`
+        SELECT r.kind, coalesce(c.slug, i.slug) AS slug, r.external_id AS "externalId" FROM integration_records r
+        LEFT JOIN customers c ON c.organization_id = r.organization_id AND c.id = r.customer_id
+        LEFT JOIN instances i ON i.organization_id = r.organization_id AND i.id = r.instance_id
+        WHERE r.organization_id = ${organizationId} AND r.connector = ${connector}
+        ORDER BY r.kind, r.external_id`,
+    ),
+})
+
+const make = Effect.map(PgClient.PgClient, (sql) => ({
+  ...ofLicenses(sql),
+  ...ofInstances(sql),
+  ...ofMetadataFields(sql),
+  ...ofConnectors(sql),
+}))

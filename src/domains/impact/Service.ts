@@ -1,4 +1,4 @@
-/** What a change would do to other records: the impact that a dry run tells (design of offline use and audit, C2). */
+/** What a change would do to other records: the impact that a dry run shows. */
 import { Context, Effect, Layer, Option, Predicate } from "effect"
 import { mapInPieces } from "../../kernel/concurrency/Pieces.ts"
 import type { ImpactKind } from "../../kernel/contract/dryruns/DryRun.ts"
@@ -29,11 +29,26 @@ const before =
 
 const noneBlocks: DeletionImpact = { blocking: [] }
 
-const make = Effect.gen(function* () {
+/** Finds the impact of a change. */
+export class Impacts extends Context.Service<
+  Impacts,
+  {
+    /**
+     * The impact of a change that has been rehearsed. It reads the state after the change, and returns what reads the
+     * state before it.
+     */
+    readonly of: (kind: ImpactKind, change: Rehearsed) => Effect.Effect<Effect.Effect<object>>
+  }
+>()("keyshelf/impact/Impacts") {
+  static readonly layer = Layer.effect(
+    Impacts,
+    Effect.suspend(() => make),
+  )
+}
+
+const licenseImpact = Effect.gen(function* () {
   const repo = yield* ImpactRepo
   const licenses = yield* Licenses
-  const migrations = yield* MigrationImpacts
-  const { grant, instance } = yield* TurningImpacts
 
   const family = Effect.fnUntraced(function* (organizationId: string, familySlug: string) {
     const current = yield* licenses.resolve(organizationId, { licenseFamilySlug: familySlug })
@@ -60,24 +75,11 @@ const make = Effect.gen(function* () {
     })
   })
 
-  const licenseMigration: Impact = Effect.fnUntraced(function* ({ body, caller }) {
-    const id = Predicate.hasProperty(body, "id") ? String(body.id) : ""
-    return Effect.succeed(yield* migrations.of(caller, id))
-  })
+  return license
+})
 
-  const instanceDeletion = before(
-    Effect.fnUntraced(function* ({ caller, params }) {
-      const { instanceSlug = "" } = params
-      const at = yield* now
-      const impact: InstanceDeletionImpact = {
-        usageEvents: yield* repo.usageEventsOf(caller.organizationId, instanceSlug),
-        reservations: yield* repo.reservationsOf(caller.organizationId, instanceSlug, at),
-        bundles: yield* repo.bundlesInForce(caller.organizationId, instanceSlug, null, at),
-      }
-      return impact
-    }),
-  )
-
+const metadataFieldImpact = Effect.gen(function* () {
+  const repo = yield* ImpactRepo
   const metadataField: Impact = Effect.fnUntraced(function* ({ caller, params }) {
     const found = yield* repo.decidingField(caller.organizationId, params["metadataFieldId"] ?? "")
     if (Option.isNone(found)) return Effect.succeed({ invalid: affectedOf([]) })
@@ -98,6 +100,32 @@ const make = Effect.gen(function* () {
     return Effect.succeed(impact)
   })
 
+  return metadataField
+})
+
+const make = Effect.gen(function* () {
+  const repo = yield* ImpactRepo
+  const migrations = yield* MigrationImpacts
+  const { grant, instance } = yield* TurningImpacts
+
+  const licenseMigration: Impact = Effect.fnUntraced(function* ({ body, caller }) {
+    const id = Predicate.hasProperty(body, "id") ? String(body.id) : ""
+    return Effect.succeed(yield* migrations.of(caller, id))
+  })
+
+  const instanceDeletion = before(
+    Effect.fnUntraced(function* ({ caller, params }) {
+      const { instanceSlug = "" } = params
+      const at = yield* now
+      const impact: InstanceDeletionImpact = {
+        usageEvents: yield* repo.usageEventsOf(caller.organizationId, instanceSlug),
+        reservations: yield* repo.reservationsOf(caller.organizationId, instanceSlug, at),
+        bundles: yield* repo.bundlesInForce(caller.organizationId, instanceSlug, null, at),
+      }
+      return impact
+    }),
+  )
+
   const connector = before(
     Effect.fnUntraced(function* ({ caller, params }) {
       const found = yield* repo.integrationRecordsOf(caller.organizationId, params["connectorName"] ?? "")
@@ -117,22 +145,17 @@ const make = Effect.gen(function* () {
   )
 
   const impacts: Readonly<Record<ImpactKind, Impact>> = {
-    license,
+    license: yield* licenseImpact,
     "license-migration": licenseMigration,
     grant,
     instance,
     "instance-deletion": instanceDeletion,
-    // What stands against a deletion refuses it, with its problem.
+    // What blocks a deletion rejects it, with its problem.
     deletion: () => Effect.succeed(Effect.succeed(noneBlocks)),
-    "metadata-field": metadataField,
+    "metadata-field": yield* metadataFieldImpact,
     connector,
     revocation,
   }
 
   return { of: (kind: ImpactKind, change: Rehearsed) => impacts[kind](change) }
 })
-
-/** Finds the impact of a change. */
-export class Impacts extends Context.Service<Impacts, Effect.Success<typeof make>>()("keyshelf/impact/Impacts") {
-  static readonly layer = Layer.effect(Impacts, make)
-}

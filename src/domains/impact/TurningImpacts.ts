@@ -17,6 +17,22 @@ interface CheckedPage {
   readonly behind: DecidedChecks
 }
 
+/** Finds whose checks would turn. */
+export class TurningImpacts extends Context.Service<
+  TurningImpacts,
+  {
+    /** The checks of instances that a change of a grant turns, of one entitlement. */
+    readonly grant: Impact
+    /** The checks of an instance that a change of the instance turns. */
+    readonly instance: Impact
+  }
+>()("keyshelf/impact/TurningImpacts") {
+  static readonly layer = Layer.effect(
+    TurningImpacts,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const repo = yield* ImpactRepo
   const licenseImpact = yield* LicenseImpact
@@ -58,10 +74,3 @@ const make = Effect.gen(function* () {
 
   return { grant, instance }
 })
-
-/** Finds whose checks would turn. */
-export class TurningImpacts extends Context.Service<TurningImpacts, Effect.Success<typeof make>>()(
-  "keyshelf/impact/TurningImpacts",
-) {
-  static readonly layer = Layer.effect(TurningImpacts, make)
-}

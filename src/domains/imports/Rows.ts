@@ -84,11 +84,27 @@ const applyToRecord = <Found, R>(steps: {
     )
   }).pipe(Effect.retry({ times: MAX_RETRIES, while: hasChanged }))
 
-const make = Effect.gen(function* () {
+/** Applies rows of imports. */
+export class ImportRows extends Context.Service<
+  ImportRows,
+  {
+    /** Applies a row. `exact` is the same row with all digits of its numbers. */
+    readonly apply: (
+      kind: ImportKind,
+      row: Readonly<Record<string, unknown>>,
+      exact: unknown,
+    ) => Effect.Effect<Applied, Refusal, Caller>
+  }
+>()("keyshelf/imports/ImportRows") {
+  static readonly layer = Layer.effect(
+    ImportRows,
+    Effect.suspend(() => make),
+  )
+}
+
+/** Applies the row of a customer, which its external id or its slug identifies. */
+const customerRows = Effect.gen(function* () {
   const customers = yield* Customers
-  const instances = yield* Instances
-  const licenses = yield* Licenses
-  const overrides = yield* Overrides
   const links = yield* IntegrationLinks
 
   const findCustomer = Effect.fnUntraced(function* ({ externalCustomerId, slug }: CreateCustomer) {
@@ -129,6 +145,15 @@ const make = Effect.gen(function* () {
     })
   })
 
+  return customer
+})
+
+/** Applies the row of an instance, which its slug identifies. */
+const instanceRows = Effect.gen(function* () {
+  const instances = yield* Instances
+  const licenses = yield* Licenses
+  const links = yield* IntegrationLinks
+
   /** A family means the version that it resolves to now. */
   const licenseNamed = Effect.fnUntraced(function* ({ licenseFamilySlug, ...row }: CreateInstance) {
     if (licenseFamilySlug === undefined) return row
@@ -156,6 +181,14 @@ const make = Effect.gen(function* () {
     })
   })
 
+  return instance
+})
+
+const make = Effect.gen(function* () {
+  const overrides = yield* Overrides
+  const customer = yield* customerRows
+  const instance = yield* instanceRows
+
   const override = Effect.fnUntraced(function* (sent: unknown, value: unknown) {
     const row = yield* decodeOverride(sent)
     const { entitlement, instance: slug, ...terms } = row
@@ -165,7 +198,6 @@ const make = Effect.gen(function* () {
   })
 
   return {
-    /** Applies a row. `exact` is the same row with all digits of its numbers. */
     apply: (
       kind: ImportKind,
       row: Readonly<Record<string, unknown>>,
@@ -182,10 +214,3 @@ const make = Effect.gen(function* () {
     },
   }
 })
-
-/** Applies rows of imports. */
-export class ImportRows extends Context.Service<ImportRows, Effect.Success<typeof make>>()(
-  "keyshelf/imports/ImportRows",
-) {
-  static readonly layer = Layer.effect(ImportRows, make)
-}

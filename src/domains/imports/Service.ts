@@ -26,10 +26,26 @@ const rejection = (index: number, row: Readonly<Record<string, unknown>>, proble
   ),
 })
 
+/** Imports records into the caller's organization. */
+export class Imports extends Context.Service<
+  Imports,
+  {
+    /** Imports rows in order. `exact` are the same rows with all digits of their numbers. */
+    readonly run: (
+      input: ImportRequest,
+      exact: ReadonlyArray<unknown>,
+    ) => Effect.Effect<{ readonly results: ReadonlyArray<ImportResult> }, MissingScope, Caller>
+  }
+>()("keyshelf/imports/Imports") {
+  static readonly layer = Layer.effect(
+    Imports,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const rows = yield* ImportRows
 
-  /** Imports rows in order. `exact` are the same rows with all digits of their numbers. */
   const run = Effect.fn("Imports.run")(function* ({ kind, rows: sent }: ImportRequest, exact: ReadonlyArray<unknown>) {
     const { scopes } = yield* Caller
     const needed = importScopes[kind]
@@ -46,8 +62,3 @@ const make = Effect.gen(function* () {
 
   return { run }
 })
-
-/** Imports records into the caller's organization. */
-export class Imports extends Context.Service<Imports, Effect.Success<typeof make>>()("keyshelf/imports/Imports") {
-  static readonly layer = Layer.effect(Imports, make)
-}

@@ -1,7 +1,9 @@
 /** Problems of instances (contract, section 3). */
-import { Problem } from "../../kernel/contract/Problem.ts"
+import { noSuch, Problem } from "../../kernel/contract/Problem.ts"
 
 export class InstanceNotFound extends Problem<InstanceNotFound>()("Instance.NotFound", 404, "Instance not found") {}
+
+export const instanceNotFound = (slug: string) => new InstanceNotFound({ detail: noSuch("instance", slug) })
 
 export class OverrideNotFound extends Problem<OverrideNotFound>()("Override.NotFound", 404, "Override not found") {}
 

@@ -6,8 +6,8 @@ import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { HotPath } from "../../kernel/database/Connections.ts"
 import { integrationsOf } from "../customers/IntegrationRecordsSql.ts"
-import { isAt, rowByKey } from "../../kernel/database/RowsByKey.ts"
-import { executed, hasCitus, record, records, returnedRow } from "../../kernel/database/Statements.ts"
+import { isAt, locatedBy, rowByKey } from "../../kernel/database/RowsByKey.ts"
+import { executed, record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import { instanceIds } from "./ListSql.ts"
 import type { Instance, InstanceFilters, OfflineSequence } from "./Model.ts"
 
@@ -30,7 +30,7 @@ const make = Effect.gen(function* () {
   }
 
   const idsOf = instanceIds(sql)
-  const isSharded = yield* hasCitus(sql)
+  const located = yield* locatedBy(sql)
 
   /** The rows of ids, to be selected from. */
   const byIds = (organizationId: string, ids: ReadonlyArray<string>, select = "*", lock?: string) => {
@@ -141,7 +141,7 @@ const make = Effect.gen(function* () {
           ON CONFLICT DO NOTHING
         )
         UPDATE instances SET license_id = ${licenseId}, updated_at = ${at}, updated_by = ${sql.json(by)}
-        WHERE ${isAt(sql, isSharded ? organizationId : null, sql`SELECT location FROM moved`)}
+        WHERE ${isAt(sql, located(organizationId), sql`SELECT location FROM moved`)}
         RETURNING ${columns(organizationId)}`),
 
     /** Finds a deployment zone and locks it against deletion until the transaction ends. */

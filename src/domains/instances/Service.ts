@@ -1,93 +1,101 @@
 /** Use cases of instances. */
 import { Context, Effect, Layer, Option } from "effect"
 import { OwnedTokens } from "../access/tokens/OwnedTokens.ts"
-import { Customers } from "../customers/Service.ts"
 import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
-import { requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors, filtersOf } from "../../kernel/contract/Page.ts"
-import type { PageRequest } from "../../kernel/contract/Page.ts"
-import { invalid, noSuch, failWithErrors, withErrors } from "../../kernel/contract/Problem.ts"
+import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
+import { withErrors } from "../../kernel/contract/Problem.ts"
+import type { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transaction, Transactions } from "../../kernel/database/Transactions.ts"
 import { Licenses } from "../licenses/Service.ts"
 import { MetadataValues } from "../metadata/MetadataValues.ts"
-import {
-  CreateInstanceLicenseArchived,
-  CreateInstanceSlugTaken,
-  InstanceNotFound,
-  licenseArchived,
-  UpdateInstanceLicenseArchived,
-} from "./Errors.ts"
-import { UpdateInstance } from "./Model.ts"
-import type { CreateInstance, Instance, InstanceChoice, InstanceFilters } from "./Model.ts"
+import { CreateInstanceLicenseArchived, CreateInstanceSlugTaken, instanceNotFound } from "./Errors.ts"
+import type { InstanceNotFound, UpdateInstanceLicenseArchived } from "./Errors.ts"
+import type {
+  CreateInstance,
+  Instance,
+  InstanceChoice,
+  InstanceFilters,
+  OfflineSequence,
+  UpdateInstance,
+} from "./Model.ts"
+import { changes } from "./changes/Changes.ts"
+import type { WithinTransaction } from "./changes/Changes.ts"
+import { graceEndCheck } from "./changes/GraceEnds.ts"
+import { references } from "./changes/References.ts"
+import { InstanceDeletions } from "./Deletions.ts"
 import { keyOwner } from "./keys/Rules.ts"
 import { InstancesRepo } from "./Repo.ts"
-import { InstanceDeletions } from "./Deletions.ts"
-import { graceEndCheck } from "./GraceEnds.ts"
-import { changeErrors, creationNames, customerReference, licenseReference, withoutCurrentNames } from "./Rules.ts"
-import type { Reference } from "./Rules.ts"
+import { creationNames } from "./Rules.ts"
 
-const notFound = (slug: string) => new InstanceNotFound({ detail: noSuch("instance", slug) })
+/** Manages instances of the caller's organization. */
+export class Instances extends Context.Service<
+  Instances,
+  {
+    /**
+     * Creates an instance of the customer and the license version that the body names. The slug is made from the name
+     * if the body has none. Runs `withinTransaction` before the event.
+     */
+    readonly create: <E = never>(
+      input: CreateInstance,
+      withinTransaction?: WithinTransaction<E>,
+    ) => Effect.Effect<Instance, ValidationFailed | E | CreateInstanceLicenseArchived | CreateInstanceSlugTaken, Caller>
+    /** The instance with a slug. */
+    readonly get: (slug: string) => Effect.Effect<Instance, InstanceNotFound, Caller>
+    /** The id and the names of an instance, which cannot be deleted before the transaction ends. */
+    readonly lockShared: (
+      slug: string,
+    ) => Effect.Effect<Pick<Instance, "id" | "name" | "slug">, InstanceNotFound, Caller>
+    /** The instance. Others can neither change it nor issue a bundle of it before the transaction ends. */
+    readonly lock: (slug: string) => Effect.Effect<Instance, InstanceNotFound, Transaction | Caller>
+    /** The number of the instance's next offline bundle. The instance is locked until the transaction ends. */
+    readonly nextOfflineSequence: (
+      slug: string,
+    ) => Effect.Effect<OfflineSequence, InstanceNotFound, Transaction | Caller>
+    /** From now until an instant, checks of an instance read what its offline bundles reserve. */
+    readonly readAllowancesUntil: (id: string, until: Date) => Effect.Effect<void, never, Transaction | Caller>
+    /** A page of instances, newest first. */
+    readonly list: (request: PageRequest & InstanceFilters) => Effect.Effect<Page<Instance>, InvalidCursor, Caller>
+    /** Changes an instance. Omitted properties stay as they are. */
+    readonly update: (
+      slug: string,
+      input: UpdateInstance,
+    ) => Effect.Effect<Instance, ValidationFailed | InstanceNotFound | UpdateInstanceLicenseArchived, Caller>
+    /** Deletes an instance with its usage, and revokes its license keys. */
+    readonly delete: (slug: string) => Effect.Effect<void, InstanceNotFound, Caller>
+    /** The instance with an id in any organization, or none. */
+    readonly find: (organizationId: string, id: string) => Effect.Effect<Option.Option<Instance>>
+    /** Changes an instance. Runs `withinTransaction` after it is locked, before the body is checked. */
+    readonly change: <E = never>(
+      choice: InstanceChoice,
+      body: UpdateInstance,
+      withinTransaction?: WithinTransaction<E>,
+    ) => Effect.Effect<Instance, ValidationFailed | InstanceNotFound | E | UpdateInstanceLicenseArchived, Caller>
+    /** Stores something that is part of an instance's record, under the lock of the instance, and emits the change. */
+    readonly attach: <E>(
+      slug: string,
+      withinTransaction: WithinTransaction<E>,
+    ) => Effect.Effect<Instance, InstanceNotFound | E, Caller>
+  }
+>()("keyshelf/instances/Instances") {
+  static readonly layer = Layer.effect(
+    Instances,
+    Effect.suspend(() => make),
+  )
+}
 
-const unknownName = (kind: string, { property, value }: Reference) =>
-  invalid(`body.${property}`, `must be the ${property.endsWith("Id") ? "id" : "slug"} of an existing ${kind}`, value)
-
-/** Stores something within the transaction that creates or changes an instance, before the event is emitted. */
-type WithinTransaction<E> = (instance: Instance) => Effect.Effect<void, E, Transaction>
-
-const make = Effect.gen(function* () {
+/** Creates an instance with its event. */
+const creation = Effect.gen(function* () {
   const repo = yield* InstancesRepo
-  const customers = yield* Customers
-  const licenses = yield* Licenses
   const metadataValues = yield* MetadataValues
-  const tokens = yield* OwnedTokens
-  const deletions = yield* InstanceDeletions
   const events = yield* Events
-  const cursors = yield* Cursors
   const transactions = yield* Transactions
-  const requireGraceEnd = graceEndCheck(licenses.lock)
-
-  /** The named customer. It cannot be deleted before the transaction ends. */
-  const customerOf = Effect.fnUntraced(function* (organizationId: string, naming: Reference) {
-    const customer = yield* customers.keep(organizationId, { [naming.property]: naming.value })
-    return Option.isSome(customer)
-      ? { customerId: customer.value.id, customerSlug: customer.value.slug }
-      : yield* unknownName("customer", naming)
-  })
-
-  /**
-   * The named license version. A newly assigned version must not be archived, and is locked: it cannot be archived or
-   * deleted before the transaction ends.
-   */
-  const licenseOf = Effect.fnUntraced(function* <E>(
-    organizationId: string,
-    naming: Reference,
-    options: { readonly assigned: string | null; readonly whenArchived: (problem: { readonly detail: string }) => E },
-  ) {
-    const kind = naming.property === "licenseFamilySlug" ? "license family with a published version" : "license"
-    const named = yield* licenses.resolve(organizationId, { [naming.property]: naming.value })
-    if (Option.isNone(named)) return yield* unknownName(kind, naming)
-    const chosen = { licenseId: named.value.id, licenseSlug: named.value.slug }
-    if (named.value.id === options.assigned) return chosen
-    const license = yield* licenses.lock(organizationId, named.value.id)
-    if (Option.isNone(license)) return yield* unknownName(kind, naming)
-    if (license.value.lifecycleState === "ARCHIVED") {
-      return yield* Effect.fail(options.whenArchived(licenseArchived(license.value.slug)))
-    }
-    return chosen
-  })
-
-  /** The zone of an instance. It cannot be deleted before the transaction ends. */
-  const zoneOf = Effect.fnUntraced(function* (organizationId: string, id: string | null) {
-    if (id === null) return { deploymentZoneId: null, deploymentZoneSlug: null, deploymentZoneName: null }
-    const zone = yield* repo.lockZoneShared(organizationId, id)
-    return Option.isSome(zone)
-      ? zone.value
-      : yield* invalid("body.deploymentZoneId", "must be the id of an existing deployment zone", id)
-  })
+  const { customerOf, licenseOf, zoneOf } = yield* references
+  const requireGraceEnd = graceEndCheck((yield* Licenses).lock)
 
   const create = Effect.fn("Instances.create")(function* <E = never>(
     input: CreateInstance,
@@ -142,10 +150,48 @@ const make = Effect.gen(function* () {
     )
   })
 
+  return create
+})
+
+/** What the issue of an offline bundle locks and stores. */
+const bundling = Effect.gen(function* () {
+  const repo = yield* InstancesRepo
+
+  const lock = Effect.fnUntraced(function* (slug: string) {
+    yield* Transaction
+    const { organizationId } = yield* Caller
+    const instance = yield* repo.lockBySlug(organizationId, slug)
+    return Option.isSome(instance) ? instance.value : yield* instanceNotFound(slug)
+  })
+
+  const nextOfflineSequence = Effect.fnUntraced(function* (slug: string) {
+    yield* Transaction
+    const { organizationId } = yield* Caller
+    const drawn = yield* repo.nextOfflineSequence(organizationId, slug)
+    return Option.isSome(drawn) ? drawn.value : yield* instanceNotFound(slug)
+  })
+
+  const readAllowancesUntil = Effect.fnUntraced(function* (id: string, until: Date) {
+    yield* Transaction
+    yield* repo.readAllowancesUntil((yield* Caller).organizationId, id, until)
+  })
+
+  return { lock, nextOfflineSequence, readAllowancesUntil }
+})
+
+const make = Effect.gen(function* () {
+  const repo = yield* InstancesRepo
+  const tokens = yield* OwnedTokens
+  const deletions = yield* InstanceDeletions
+  const events = yield* Events
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
+  const { attach, change } = yield* changes
+
   const get = Effect.fnUntraced(function* (slug: string) {
     const { organizationId } = yield* Caller
     const instance = yield* repo.findBySlug(organizationId, slug)
-    return Option.isSome(instance) ? instance.value : yield* notFound(slug)
+    return Option.isSome(instance) ? instance.value : yield* instanceNotFound(slug)
   })
 
   const list = Effect.fn("Instances.list")(function* (request: PageRequest & InstanceFilters) {
@@ -159,80 +205,10 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** Locks an instance, stores the result of `decide` and emits the event. */
-  const changing = Effect.fnUntraced(function* <E>(
-    choice: InstanceChoice,
-    decide: (current: Instance, organizationId: string) => Effect.Effect<Instance, E, Transaction>,
-  ) {
-    const caller = yield* Caller
-    return yield* transactions.run(
-      Effect.gen(function* () {
-        const current = yield* "instanceId" in choice
-          ? repo.lockById(caller.organizationId, choice.instanceId)
-          : repo.lockBySlug(caller.organizationId, choice.instanceSlug)
-        if (Option.isNone(current)) {
-          return yield* notFound("instanceId" in choice ? choice.instanceId : choice.instanceSlug)
-        }
-        const decided = yield* decide(current.value, caller.organizationId)
-        const updated = { ...decided, updatedAt: yield* now, updatedBy: caller.actor }
-        const record = yield* repo.update(caller.organizationId, updated)
-        yield* events.emitChange(caller, "INSTANCE_UPDATED", current.value, record)
-        return record
-      }),
-    )
-  })
-
-  const change = Effect.fn("Instances.change")(function* <E = never>(
-    choice: InstanceChoice,
-    sent: UpdateInstance,
-    withinTransaction?: WithinTransaction<E>,
-  ) {
-    return yield* changing(
-      choice,
-      Effect.fnUntraced(function* (current, organizationId) {
-        if (withinTransaction !== undefined) yield* withinTransaction(current)
-        yield* requireUnchanged(UpdateInstance, current, sent)
-        const input = withoutCurrentNames(current, sent)
-        yield* failWithErrors(changeErrors(current, input))
-        const metadata = input.metadata === undefined ? current.metadata : (input.metadata ?? {})
-        yield* metadataValues.check(organizationId, "INSTANCE", current.metadata, metadata)
-        const customer = customerReference(input)
-        const license = licenseReference(input)
-        const namedCustomer = customer === undefined ? {} : yield* customerOf(organizationId, customer)
-        const namedLicense =
-          license === undefined
-            ? {}
-            : yield* licenseOf(organizationId, license, {
-                assigned: current.licenseId,
-                whenArchived: (problem) => new UpdateInstanceLicenseArchived(problem),
-              })
-        const updated: Instance = {
-          ...current,
-          name: input.name ?? current.name,
-          description: input.description === undefined ? current.description : input.description,
-          ...namedCustomer,
-          ...namedLicense,
-          ...(input.deploymentZoneId === undefined ? {} : yield* zoneOf(organizationId, input.deploymentZoneId)),
-          startLicenseDate: input.startLicenseDate ?? current.startLicenseDate,
-          endLicenseDate: input.endLicenseDate === undefined ? current.endLicenseDate : input.endLicenseDate,
-          graceDays: input.graceDays === undefined ? current.graceDays : input.graceDays,
-          metadata,
-        }
-        yield* requireGraceEnd(organizationId, updated, current, input)
-        return updated
-      }),
-    )
-  })
-
-  const attach = Effect.fn("Instances.attach")(function* <E>(slug: string, withinTransaction: WithinTransaction<E>) {
-    return yield* changing({ instanceSlug: slug }, (current) => Effect.as(withinTransaction(current), current))
-  })
-
-  /** The instance. It cannot be deleted before the transaction ends. */
-  const keep = Effect.fnUntraced(function* (slug: string) {
+  const lockShared = Effect.fnUntraced(function* (slug: string) {
     const { organizationId } = yield* Caller
     const instance = yield* repo.lockBySlugShared(organizationId, slug)
-    return Option.isSome(instance) ? instance.value : yield* notFound(slug)
+    return Option.isSome(instance) ? instance.value : yield* instanceNotFound(slug)
   })
 
   const remove = Effect.fn("Instances.delete")(function* (slug: string) {
@@ -240,7 +216,7 @@ const make = Effect.gen(function* () {
     yield* transactions.run(
       Effect.gen(function* () {
         const instance = yield* repo.lockBySlug(caller.organizationId, slug)
-        if (Option.isNone(instance)) return yield* notFound(slug)
+        if (Option.isNone(instance)) return yield* instanceNotFound(slug)
         yield* tokens.revokeAll(keyOwner(instance.value))
         yield* deletions.run(instance.value)
         yield* repo.deleteUsage(caller.organizationId, instance.value.id)
@@ -250,49 +226,16 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** The instance. Others can neither change it nor issue a bundle of it before the transaction ends. */
-  const lock = Effect.fnUntraced(function* (slug: string) {
-    yield* Transaction
-    const { organizationId } = yield* Caller
-    const instance = yield* repo.lockBySlug(organizationId, slug)
-    return Option.isSome(instance) ? instance.value : yield* notFound(slug)
-  })
-
-  /** The number of the instance's next offline bundle. The instance is locked until the transaction ends. */
-  const nextOfflineSequence = Effect.fnUntraced(function* (slug: string) {
-    yield* Transaction
-    const { organizationId } = yield* Caller
-    const drawn = yield* repo.nextOfflineSequence(organizationId, slug)
-    return Option.isSome(drawn) ? drawn.value : yield* notFound(slug)
-  })
-
-  /** From now until an instant, checks of an instance read what its offline bundles reserve. */
-  const readAllowancesUntil = Effect.fnUntraced(function* (id: string, until: Date) {
-    yield* Transaction
-    yield* repo.readAllowancesUntil((yield* Caller).organizationId, id, until)
-  })
-
   return {
-    create,
+    create: yield* creation,
     get,
-    keep,
-    lock,
-    nextOfflineSequence,
-    readAllowancesUntil,
+    lockShared,
+    ...(yield* bundling),
     list,
     update: (slug: string, input: UpdateInstance) => change({ instanceSlug: slug }, input),
     delete: remove,
-    find: (organizationId: string, id: string) => repo.findById(organizationId, id),
-    /** Changes an instance and stores more within the transaction. */
+    find: repo.findById,
     change,
-    /** Stores something that is part of an instance's record, under the lock of the instance. */
     attach,
   }
 })
-
-/** Manages instances of the caller's organization. */
-export class Instances extends Context.Service<Instances, Effect.Success<typeof make>>()(
-  "keyshelf/instances/Instances",
-) {
-  static readonly layer = Layer.effect(Instances, make)
-}

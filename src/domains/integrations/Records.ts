@@ -2,13 +2,14 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { Connectors } from "../connectors/Service.ts"
 import { CreateIntegrationExternalIdTaken } from "../customers/Errors.ts"
+import type { CustomerNotFound } from "../customers/Errors.ts"
 import type { IntegrationRecord, Integrations, WriteIntegration } from "../customers/Model.ts"
 import { Customers } from "../customers/Service.ts"
 import { Instances } from "../instances/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
-import type { PageRequest } from "../../kernel/contract/Page.ts"
+import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import type { Transaction } from "../../kernel/database/Transactions.ts"
@@ -17,9 +18,12 @@ import {
   IntegrationRecordNotFound,
   UpdateIntegrationExternalIdTaken,
 } from "./Errors.ts"
-import type { IntegrationKind } from "./Model.ts"
+import type { IntegrationKind, NamedIntegrationRecord } from "./Model.ts"
 import { IntegrationsRepo } from "./Repo.ts"
 import { externalIdTaken as taken, newRecord, writeRecord } from "./Rules.ts"
+import type { InvalidCursor } from "../../kernel/contract/Problem.ts"
+import type { ConnectorNotActive, ConnectorNotFound } from "../connectors/Errors.ts"
+import type { InstanceNotFound } from "../instances/Errors.ts"
 
 /** The customer or instance that records belong to. */
 interface Owner {
@@ -44,61 +48,102 @@ const recordOf = (owner: Owner, slug: string, name: string) => {
   return record === undefined ? Effect.fail(noRecord(slug, name)) : Effect.succeed(record)
 }
 
-const make = Effect.gen(function* () {
+/** What a record needs: a connector that is active for the organization. */
+type Inactive = ConnectorNotActive | ConnectorNotFound
+
+/** The records of owners, which their slugs identify. A record has the name of its connector. */
+interface OwnRecords<NotFound> {
+  /** A page of the records of an owner, newest first. */
+  readonly list: (
+    slug: string,
+    request: PageRequest,
+  ) => Effect.Effect<Page<NamedIntegrationRecord>, InvalidCursor | NotFound, Caller>
+  /** The record for a connector. */
+  readonly get: (
+    slug: string,
+    name: string,
+  ) => Effect.Effect<IntegrationRecord, NotFound | IntegrationRecordNotFound, Caller>
+  /** Creates the record for a connector. No other owner may have its external id. */
+  readonly create: (
+    slug: string,
+    name: string,
+    input: WriteIntegration,
+  ) => Effect.Effect<
+    IntegrationRecord,
+    NotFound | Inactive | CreateIntegrationAlreadyExists | CreateIntegrationExternalIdTaken,
+    Caller
+  >
+  /** Creates the record for a connector, or replaces it. No other owner may have its external id. */
+  readonly put: (
+    slug: string,
+    name: string,
+    input: WriteIntegration,
+  ) => Effect.Effect<IntegrationRecord, NotFound | Inactive | UpdateIntegrationExternalIdTaken, Caller>
+  /** Deletes the record for a connector, also for one that is not active. */
+  readonly delete: (slug: string, name: string) => Effect.Effect<void, NotFound | IntegrationRecordNotFound, Caller>
+}
+
+/** Manages integration records of the caller's organization. */
+export class IntegrationRecords extends Context.Service<
+  IntegrationRecords,
+  {
+    /** The records of customers. */
+    readonly ofCustomers: OwnRecords<CustomerNotFound>
+    /** The records of instances. */
+    readonly ofInstances: OwnRecords<InstanceNotFound>
+  }
+>()("keyshelf/integrations/IntegrationRecords") {
+  static readonly layer = Layer.effect(
+    IntegrationRecords,
+    Effect.suspend(() => make),
+  )
+}
+
+/** Writes records under the locks of their external ids and of their owners. */
+const recordWriting = Effect.gen(function* () {
   const repo = yield* IntegrationsRepo
   const connectors = yield* Connectors
-  const customers = yield* Customers
-  const instances = yield* Instances
-  const cursors = yield* Cursors
   const transactions = yield* Transactions
 
-  const recordsOf = <E>(kind: IntegrationKind, owners: Owners<E>) => {
-    /** Writes the record that `decide` returns, under the locks of its external id and of its owner. */
-    const write = Effect.fnUntraced(function* <E2>(
-      slug: string,
-      connector: string,
-      externalId: string,
-      decide: (current: Option.Option<IntegrationRecord>, isTaken: boolean) => Effect.Effect<IntegrationRecord, E2>,
-    ) {
-      const { actor, organizationId } = yield* Caller
-      const writing = { id: yield* newId, at: yield* now, actor }
-      const external = { kind, connector, externalId }
-      return yield* transactions.run(
-        Effect.andThen(
-          repo.lockExternalId(organizationId, external),
-          owners.attach(
-            slug,
-            Effect.fnUntraced(function* (owner) {
-              yield* connectors.requireActive(organizationId, connector)
-              const key = { kind, resourceId: owner.id, connector }
-              const holder = yield* repo.findResource(organizationId, external)
-              const record = yield* decide(
-                yield* repo.find(organizationId, key),
-                Option.isSome(holder) && holder.value !== owner.id,
-              )
-              yield* repo.save(organizationId, key, record, writing)
-            }),
-          ),
+  /** Writes the record that `decide` returns. */
+  return Effect.fnUntraced(function* <E, E2>(
+    kind: IntegrationKind,
+    owners: Owners<E>,
+    slug: string,
+    connector: string,
+    externalId: string,
+    decide: (current: Option.Option<IntegrationRecord>, isTaken: boolean) => Effect.Effect<IntegrationRecord, E2>,
+  ) {
+    const { actor, organizationId } = yield* Caller
+    const writing = { id: yield* newId, at: yield* now, actor }
+    const external = { kind, connector, externalId }
+    return yield* transactions.run(
+      Effect.andThen(
+        repo.lockExternalId(organizationId, external),
+        owners.attach(
+          slug,
+          Effect.fnUntraced(function* (owner) {
+            yield* connectors.requireActive(organizationId, connector)
+            const key = { kind, resourceId: owner.id, connector }
+            const holder = yield* repo.findResource(organizationId, external)
+            const record = yield* decide(
+              yield* repo.find(organizationId, key),
+              Option.isSome(holder) && holder.value !== owner.id,
+            )
+            yield* repo.save(organizationId, key, record, writing)
+          }),
         ),
-      )
-    })
+      ),
+    )
+  })
+})
 
-    const list = Effect.fn("IntegrationRecords.list")(function* (slug: string, request: PageRequest) {
-      const { organizationId } = yield* Caller
-      const { id: resourceId } = yield* owners.get(slug)
-      const page = yield* cursors.page(
-        { name: "integrations", organizationId, filters: { kind, resourceId } },
-        request,
-        (after, count) => repo.list(organizationId, { kind, resourceId }, after, count),
-        byId,
-      )
-      return { ...page, items: page.items.map(({ id: _, ...record }) => record) }
-    })
+/** Changes of records. */
+const recordChanges = Effect.gen(function* () {
+  const repo = yield* IntegrationsRepo
+  const write = yield* recordWriting
 
-    const get = Effect.fnUntraced(function* (slug: string, name: string) {
-      return yield* recordOf(yield* owners.get(slug), slug, name)
-    })
-
+  return <E>(kind: IntegrationKind, owners: Owners<E>) => {
     const create = Effect.fn("IntegrationRecords.create")(function* (
       slug: string,
       name: string,
@@ -106,6 +151,8 @@ const make = Effect.gen(function* () {
     ) {
       const externalId = input.external_id
       const owner = yield* write(
+        kind,
+        owners,
         slug,
         name,
         externalId,
@@ -127,6 +174,8 @@ const make = Effect.gen(function* () {
     const put = Effect.fn("IntegrationRecords.put")(function* (slug: string, name: string, input: WriteIntegration) {
       const externalId = input.external_id
       const owner = yield* write(
+        kind,
+        owners,
         slug,
         name,
         externalId,
@@ -154,15 +203,36 @@ const make = Effect.gen(function* () {
       )
     })
 
-    return { list, get, create, put, delete: remove }
+    return { create, put, delete: remove }
+  }
+})
+
+const make = Effect.gen(function* () {
+  const repo = yield* IntegrationsRepo
+  const customers = yield* Customers
+  const instances = yield* Instances
+  const cursors = yield* Cursors
+  const changesOf = yield* recordChanges
+
+  const recordsOf = <E>(kind: IntegrationKind, owners: Owners<E>): OwnRecords<E> => {
+    const list = Effect.fn("IntegrationRecords.list")(function* (slug: string, request: PageRequest) {
+      const { organizationId } = yield* Caller
+      const { id: resourceId } = yield* owners.get(slug)
+      const page = yield* cursors.page(
+        { name: "integrations", organizationId, filters: { kind, resourceId } },
+        request,
+        (after, count) => repo.list(organizationId, { kind, resourceId }, after, count),
+        byId,
+      )
+      return { ...page, items: page.items.map(({ id: _, ...record }) => record) }
+    })
+
+    const get = Effect.fnUntraced(function* (slug: string, name: string) {
+      return yield* recordOf(yield* owners.get(slug), slug, name)
+    })
+
+    return { list, get, ...changesOf(kind, owners) }
   }
 
   return { ofCustomers: recordsOf("CUSTOMER", customers), ofInstances: recordsOf("INSTANCE", instances) }
 })
-
-/** Manages integration records of the caller's organization. */
-export class IntegrationRecords extends Context.Service<IntegrationRecords, Effect.Success<typeof make>>()(
-  "keyshelf/integrations/IntegrationRecords",
-) {
-  static readonly layer = Layer.effect(IntegrationRecords, make)
-}

@@ -22,6 +22,43 @@ interface WriteContext {
   readonly actor: ActorReference
 }
 
+/** Stores and reads integration records. */
+export class IntegrationsRepo extends Context.Service<
+  IntegrationsRepo,
+  {
+    /**
+     * Locks an external id until the transaction ends: no other transaction can assign it. To prevent deadlocks, take
+     * this lock before the lock of the resource.
+     */
+    readonly lockExternalId: (organizationId: string, key: ExternalKey) => Effect.Effect<void>
+    /** Finds the id of the resource with this external id. */
+    readonly findResource: (organizationId: string, key: ExternalKey) => Effect.Effect<Option.Option<string>>
+    /** The record of a resource for a connector. */
+    readonly find: (organizationId: string, key: RecordKey) => Effect.Effect<Option.Option<IntegrationRecord>>
+    /** The records of a resource after a position, newest first. */
+    readonly list: (
+      organizationId: string,
+      resource: Omit<RecordKey, "connector">,
+      after: Position | null,
+      count: number,
+    ) => Effect.Effect<ReadonlyArray<NamedIntegrationRecord & { readonly id: string }>>
+    /** Inserts or updates a record. The caller must hold the locks of the external id and of the resource. */
+    readonly save: (
+      organizationId: string,
+      key: RecordKey,
+      row: IntegrationRecord,
+      writing: WriteContext,
+    ) => Effect.Effect<void>
+    /** Deletes the record and returns whether it existed. */
+    readonly delete: (organizationId: string, key: RecordKey) => Effect.Effect<boolean>
+  }
+>()("keyshelf/integrations/Repo") {
+  static readonly layer = Layer.effect(
+    IntegrationsRepo,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const columns = sql.literal(`external_id, last_error, metadata,
@@ -31,14 +68,9 @@ const make = Effect.gen(function* () {
       AND connector = ${connector}`
 
   return {
-    /**
-     * Locks an external id until the transaction ends: no other transaction can assign it. To prevent deadlocks, take
-     * this lock before the lock of the resource.
-     */
     lockExternalId: (organizationId: string, { connector, externalId, kind }: ExternalKey) =>
       advisoryLock(sql, `integrations:${organizationId}:${kind}:${connector}:${externalId}`),
 
-    /** Finds the id of the resource with this external id. */
     findResource: (organizationId: string, { connector, externalId, kind }: ExternalKey) =>
       Effect.map(
         record<{ readonly resourceId: string }>()(sql`
@@ -63,7 +95,6 @@ const make = Effect.gen(function* () {
           AND id < ${idBefore(after)}
         ORDER BY id DESC LIMIT ${count}`),
 
-    /** Inserts or updates a record. The caller must hold the locks of the external id and of the resource. */
     save: (organizationId: string, key: RecordKey, row: IntegrationRecord, writing: WriteContext) =>
       Effect.asVoid(
         Effect.orDie(sql`
@@ -78,15 +109,7 @@ const make = Effect.gen(function* () {
             synced_at = excluded.synced_at, updated_at = excluded.updated_at, updated_by = excluded.updated_by`),
       ),
 
-    /** Deletes the record and returns whether it existed. */
     delete: (organizationId: string, key: RecordKey) =>
       returnedRow(sql`DELETE FROM integration_records WHERE ${at(organizationId, key)} RETURNING id`),
   }
 })
-
-/** Stores and reads integration records. */
-export class IntegrationsRepo extends Context.Service<IntegrationsRepo, Effect.Success<typeof make>>()(
-  "keyshelf/integrations/Repo",
-) {
-  static readonly layer = Layer.effect(IntegrationsRepo, make)
-}

@@ -2,13 +2,40 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { Caller } from "../../kernel/contract/Caller.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
-import type { PageRequest } from "../../kernel/contract/Page.ts"
+import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import { noSuch } from "../../kernel/contract/Problem.ts"
+import type { InvalidCursor } from "../../kernel/contract/Problem.ts"
 import { GetLicenseFamilyNoPublishedVersion, LicenseFamilyNotFound, LicenseNotFound } from "./Errors.ts"
 import { MAX_VERSIONS } from "./Model.ts"
 import type { FamilyQuery, LicenseFamily, ResolvedLicenseFamily } from "./Model.ts"
 import { LicensesRepo } from "./Repo.ts"
 import type { FamilyRow } from "./Repo.ts"
+
+/** Reads license families of the caller's organization. */
+export class LicenseFamilies extends Context.Service<
+  LicenseFamilies,
+  {
+    /**
+     * A family with its current version and the versions that the query names. Fails if none is published, unless the
+     * query names one.
+     */
+    readonly get: (
+      slug: string,
+      query: FamilyQuery,
+    ) => Effect.Effect<
+      ResolvedLicenseFamily,
+      LicenseNotFound | LicenseFamilyNotFound | GetLicenseFamilyNoPublishedVersion,
+      Caller
+    >
+    /** A page of families with their current versions, newest first. */
+    readonly list: (request: PageRequest) => Effect.Effect<Page<LicenseFamily>, InvalidCursor, Caller>
+  }
+>()("keyshelf/licenses/LicenseFamilies") {
+  static readonly layer = Layer.effect(
+    LicenseFamilies,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* LicensesRepo
@@ -61,10 +88,3 @@ const make = Effect.gen(function* () {
 
   return { get, list }
 })
-
-/** Reads license families of the caller's organization. */
-export class LicenseFamilies extends Context.Service<LicenseFamilies, Effect.Success<typeof make>>()(
-  "keyshelf/licenses/LicenseFamilies",
-) {
-  static readonly layer = Layer.effect(LicenseFamilies, make)
-}

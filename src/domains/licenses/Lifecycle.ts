@@ -39,6 +39,30 @@ const mayArchive = Effect.fnUntraced(function* (license: License) {
   }
 })
 
+/** Publishes, archives and unarchives license versions. */
+export class LicenseLifecycle extends Context.Service<
+  LicenseLifecycle,
+  {
+    /** Puts a draft on sale. */
+    readonly publish: (slug: string) => Effect.Effect<License, LicenseNotFound | PublishLicenseNotADraft, Caller>
+    /** Instances of the version keep it. Its family no longer resolves to it, and no instance can be assigned to it. */
+    readonly archive: (
+      slug: string,
+    ) => Effect.Effect<
+      License,
+      LicenseNotFound | ArchiveLicenseNotPublished | ArchiveLicenseDefaultMustBePublished,
+      Caller
+    >
+    /** Puts an archived version on sale again. */
+    readonly unarchive: (slug: string) => Effect.Effect<License, LicenseNotFound | UnarchiveLicenseNotArchived, Caller>
+  }
+>()("keyshelf/licenses/LicenseLifecycle") {
+  static readonly layer = Layer.effect(
+    LicenseLifecycle,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const repo = yield* LicensesRepo
   const events = yield* Events
@@ -73,15 +97,7 @@ const make = Effect.gen(function* () {
 
   return {
     publish: transition("LicenseLifecycle.publish", mayPublish, "PUBLISHED", "LICENSE_PUBLISHED"),
-    /** Instances of the version keep it. Its family no longer resolves to it, and no instance can be assigned to it. */
     archive: transition("LicenseLifecycle.archive", mayArchive, "ARCHIVED", "LICENSE_ARCHIVED"),
     unarchive: transition("LicenseLifecycle.unarchive", mayUnarchive, "PUBLISHED", "LICENSE_UNARCHIVED"),
   }
 })
-
-/** Publishes, archives and unarchives license versions. */
-export class LicenseLifecycle extends Context.Service<LicenseLifecycle, Effect.Success<typeof make>>()(
-  "keyshelf/licenses/LicenseLifecycle",
-) {
-  static readonly layer = Layer.effect(LicenseLifecycle, make)
-}

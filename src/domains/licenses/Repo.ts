@@ -1,6 +1,7 @@
 /** SQL of licenses and their families. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
+import type { Option } from "effect"
 import type { ActorReference } from "../../kernel/contract/Caller.ts"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
@@ -8,6 +9,7 @@ import { rowByKey } from "../../kernel/database/RowsByKey.ts"
 import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import { licenseIds } from "./ListSql.ts"
 import type { License, LicenseFamily, LicenseFilters } from "./Model.ts"
+import type { Fragment } from "effect/sql/Statement"
 
 /** A family without its current version. */
 export type FamilyRow = Omit<LicenseFamily, "currentVersion">
@@ -25,29 +27,112 @@ interface NewFamily {
   readonly createdBy: ActorReference
 }
 
-const make = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
+/** Stores and reads licenses and their families. */
+export class LicensesRepo extends Context.Service<
+  LicensesRepo,
+  {
+    /** Stores a family, which counts its first version already, and returns whether the slug was free. */
+    readonly insertFamily: (organizationId: string, row: NewFamily) => Effect.Effect<boolean>
+    /** Deletes a family. It must have no versions. */
+    readonly deleteFamily: (organizationId: string, id: string) => Effect.Effect<void>
+    /** The family with a slug. */
+    readonly findFamily: (organizationId: string, slug: string) => Effect.Effect<Option.Option<FamilyRow>>
+    /** The family with an id. */
+    readonly findFamilyById: (organizationId: string, id: string) => Effect.Effect<Option.Option<FamilyRow>>
+    /** Families after a position, newest first. */
+    readonly listFamilies: (
+      organizationId: string,
+      after: Position | null,
+      count: number,
+    ) => Effect.Effect<ReadonlyArray<FamilyRow>>
+    /** Increments and returns the last version number of a family. The row lock serializes the assignment. */
+    readonly nextVersion: (
+      organizationId: string,
+      familyId: string,
+    ) => Effect.Effect<Option.Option<{ readonly version: number }>>
+    /** Locks the family of a license: its default and its versions cannot change before the transaction ends. */
+    readonly lockFamilyOf: (organizationId: string, licenseSlug: string) => Effect.Effect<boolean>
+    /** Whether a family still has a version. */
+    readonly hasVersions: (organizationId: string, familyId: string) => Effect.Effect<boolean>
+    /** The current versions of families by the rule `currentVersion`. Families without one are omitted. */
+    readonly currentVersions: (
+      organizationId: string,
+      familyIds: ReadonlyArray<string>,
+    ) => Effect.Effect<ReadonlyArray<License>>
+    /** The version of a family with a number. */
+    readonly findVersion: (
+      organizationId: string,
+      familyId: string,
+      version: number,
+    ) => Effect.Effect<Option.Option<License>>
+    /** The versions of a family, highest first. */
+    readonly listVersions: (
+      organizationId: string,
+      familyId: string,
+      count: number,
+    ) => Effect.Effect<ReadonlyArray<License>>
+    /** Stores the row if its slug is free and returns whether it was. */
+    readonly insert: (organizationId: string, row: License) => Effect.Effect<boolean>
+    /** The license with a slug. */
+    readonly findBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<License>>
+    /** The license with an id. */
+    readonly findById: (organizationId: string, id: string) => Effect.Effect<Option.Option<License>>
+    /** Licenses after a position, newest first. */
+    readonly list: (
+      organizationId: string,
+      filters: LicenseFilters,
+      after: Position | null,
+      count: number,
+    ) => Effect.Effect<ReadonlyArray<License>>
+    /** Locks the row: it cannot change, and no instance can start to use it, before the transaction ends. */
+    readonly lockBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<License>>
+    /** Locks the row against changes until the transaction ends. The lock is shared. */
+    readonly lockBySlugShared: (organizationId: string, slug: string) => Effect.Effect<Option.Option<License>>
+    /** Like `lockBySlugShared`. Work in the background calls it, so only the primary key has the order of the statement. */
+    readonly lockByIdShared: (organizationId: string, id: string) => Effect.Effect<Option.Option<License>>
+    /** Locks the default version of a family until the transaction ends. None if the family has no default. */
+    readonly lockDefault: (organizationId: string, familyId: string) => Effect.Effect<Option.Option<License>>
+    /** Updates a locked row. Stores the previous grace days if they change. */
+    readonly update: (organizationId: string, row: License) => Effect.Effect<void>
+    /** Whether an instance has the license. */
+    readonly isInUse: (organizationId: string, id: string) => Effect.Effect<boolean>
+    /** Whether an instance without days of grace of its own ends after an instant. The index of end dates serves it. */
+    readonly hasInstanceThatEndsAfter: (organizationId: string, end: LateEnd) => Effect.Effect<boolean>
+    /** Deletes a license. No instance may have it. */
+    readonly delete: (organizationId: string, id: string) => Effect.Effect<void>
+  }
+>()("keyshelf/licenses/Repo") {
+  static readonly layer = Layer.effect(
+    LicensesRepo,
+    Effect.suspend(() => make),
+  )
+}
+
+type Licenses = (organizationId: string) => Fragment
+
+/** The columns of licenses, each with its family. */
+const selection = (sql: PgClient.PgClient): Licenses => {
   const selected = sql.literal(`SELECT license.id, family.id AS "familyId", family.slug AS "familySlug", license.slug,
       license.name, license.version::text AS version, license.version_name AS "versionName", license.description,
       license.type, license.is_default AS "isDefault", license.lifecycle_state AS "lifecycleState", license.grace_days AS "graceDays",
       license.created_at AS "createdAt", license.updated_at AS "updatedAt", license.created_by AS "createdBy",
       license.updated_by AS "updatedBy"`)
   // Looks up the family of each license. A join could begin with all families of the organization.
-  const licenses = (organizationId: string) => sql`
+  return (organizationId) => sql`
     ${selected} FROM licenses license CROSS JOIN ${rowByKey(sql, "id, slug", {
       table: "license_families",
       within: sql`organization_id = ${organizationId}`,
       column: "id",
       key: "license.family_id",
     })} AS family`
+}
+
+const familyStatements = (sql: PgClient.PgClient) => {
   const families = sql.literal(
     `SELECT id, slug, created_at AS "createdAt", created_by AS "createdBy" FROM license_families`,
   )
 
-  const idsOf = licenseIds(sql)
-
   return {
-    /** Stores a family, which counts its first version already, and returns whether the slug was free. */
     insertFamily: (organizationId: string, row: NewFamily) =>
       returnedRow(sql`
         INSERT INTO license_families (organization_id, id, slug, last_version, created_at, created_by)
@@ -71,14 +156,12 @@ const make = Effect.gen(function* () {
         ${families} WHERE organization_id = ${organizationId} AND id < ${idBefore(after)}
         ORDER BY id DESC LIMIT ${count}`),
 
-    /** Increments and returns the last version number of a family. The row lock serializes the assignment. */
     nextVersion: (organizationId: string, familyId: string) =>
       record<{ readonly version: number }>()(sql`
         UPDATE license_families SET last_version = last_version + 1
         WHERE organization_id = ${organizationId} AND id = ${familyId}
         RETURNING last_version AS version`),
 
-    /** Locks the family of a license: its default and its versions cannot change before the transaction ends. */
     lockFamilyOf: (organizationId: string, licenseSlug: string) =>
       returnedRow(sql`
         SELECT 1 FROM license_families family
@@ -89,8 +172,12 @@ const make = Effect.gen(function* () {
     hasVersions: (organizationId: string, familyId: string) =>
       returnedRow(sql`
         SELECT 1 FROM licenses WHERE organization_id = ${organizationId} AND family_id = ${familyId} LIMIT 1`),
+  }
+}
 
-    /** The current versions of families by the rule `currentVersion`. Families without one are omitted. */
+const versionReads = (sql: PgClient.PgClient, licenses: Licenses) => {
+  const idsOf = licenseIds(sql)
+  return {
     currentVersions: (organizationId: string, familyIds: ReadonlyArray<string>) =>
       records<License>()(sql`
         SELECT DISTINCT ON ("familyId") * FROM (
@@ -104,22 +191,10 @@ const make = Effect.gen(function* () {
         ${licenses(organizationId)} WHERE license.organization_id = ${organizationId} AND license.family_id = ${familyId}
           AND license.version = ${version}`),
 
-    /** The versions of a family, highest first. */
     listVersions: (organizationId: string, familyId: string, count: number) =>
       records<License>()(sql`
         ${licenses(organizationId)} WHERE license.organization_id = ${organizationId} AND license.family_id = ${familyId}
         ORDER BY license.version DESC LIMIT ${count}`),
-
-    /** Stores the row if its slug is free and returns whether it was. */
-    insert: (organizationId: string, row: License) =>
-      returnedRow(sql`
-        INSERT INTO licenses (organization_id, id, family_id, slug, name, version, version_name, description, type,
-          is_default, lifecycle_state, grace_days, created_at, created_by, updated_at, updated_by)
-        VALUES (${organizationId}, ${row.id}, ${row.familyId}, ${row.slug}, ${row.name}, ${Number(row.version)},
-          ${row.versionName}, ${row.description}, ${row.type}, ${row.isDefault}, ${row.lifecycleState},
-          ${row.graceDays}, ${row.createdAt}, ${sql.json(row.createdBy)}, ${row.updatedAt}, ${sql.json(row.updatedBy)})
-        ON CONFLICT ON CONSTRAINT licenses_slug DO NOTHING
-        RETURNING id`),
 
     findBySlug: (organizationId: string, slug: string) =>
       record<License>()(
@@ -137,67 +212,80 @@ const make = Effect.gen(function* () {
           AND license.id = ANY(ARRAY(${idsOf(organizationId, filters, idBefore(after), count)}))
         ORDER BY license.id DESC`),
 
-    /** Locks the row: it cannot change, and no instance can start to use it, before the transaction ends. */
-    lockBySlug: (organizationId: string, slug: string) =>
-      record<License>()(sql`
-        ${licenses(organizationId)} WHERE license.organization_id = ${organizationId} AND license.slug = ${slug}
-        FOR UPDATE OF license`),
-
-    /** Locks the row against changes until the transaction ends. The lock is shared. */
-    lockBySlugShared: (organizationId: string, slug: string) =>
-      record<License>()(sql`
-        ${licenses(organizationId)} WHERE license.organization_id = ${organizationId} AND license.slug = ${slug}
-        FOR SHARE OF license`),
-
-    /** As {@link lockBySlugShared}. In the background, so only the primary key has the order that is asked for. */
-    lockByIdShared: (organizationId: string, id: string) =>
-      record<License>()(sql`
-        ${licenses(organizationId)}
-        WHERE license.organization_id = ${organizationId} AND license.id BETWEEN ${id} AND ${id}
-        ORDER BY license.id LIMIT 1 FOR SHARE OF license`),
-
-    lockDefault: (organizationId: string, familyId: string) =>
-      record<License>()(sql`
-        ${licenses(organizationId)}
-        WHERE license.organization_id = ${organizationId} AND license.family_id = ${familyId} AND license.is_default
-        FOR UPDATE OF license`),
-
-    /** Updates a locked row. Stores the previous grace days if they change. */
-    update: (organizationId: string, row: License) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          WITH before AS (
-            INSERT INTO past_license_graces (organization_id, license_id, until, grace_days)
-            SELECT organization_id, id, ${row.updatedAt}, grace_days FROM licenses
-            WHERE organization_id = ${organizationId} AND id = ${row.id} AND grace_days <> ${row.graceDays}
-            ON CONFLICT DO NOTHING
-          )
-          UPDATE licenses SET name = ${row.name}, type = ${row.type}, description = ${row.description},
-            version_name = ${row.versionName}, is_default = ${row.isDefault}, lifecycle_state = ${row.lifecycleState},
-            grace_days = ${row.graceDays},
-            updated_at = ${row.updatedAt}, updated_by = ${sql.json(row.updatedBy)}
-          WHERE organization_id = ${organizationId} AND id = ${row.id}`),
-      ),
-
     isInUse: (organizationId: string, id: string) =>
       returnedRow(
         sql`SELECT 1 FROM instances WHERE organization_id = ${organizationId} AND license_id = ${id} LIMIT 1`,
       ),
 
-    /** Whether an instance without days of grace of its own ends after an instant. The index of end dates serves it. */
     hasInstanceThatEndsAfter: (organizationId: string, { after, licenseId }: LateEnd) =>
       returnedRow(sql`
         SELECT 1 FROM instances WHERE organization_id = ${organizationId} AND license_id = ${licenseId}
           AND grace_days IS NULL AND end_license_date > ${after} LIMIT 1`),
-
-    delete: (organizationId: string, id: string) =>
-      Effect.asVoid(Effect.orDie(sql`DELETE FROM licenses WHERE organization_id = ${organizationId} AND id = ${id}`)),
   }
+}
+
+const versionLocks = (sql: PgClient.PgClient, licenses: Licenses) => ({
+  lockBySlug: (organizationId: string, slug: string) =>
+    record<License>()(sql`
+      ${licenses(organizationId)} WHERE license.organization_id = ${organizationId} AND license.slug = ${slug}
+      FOR UPDATE OF license`),
+
+  lockBySlugShared: (organizationId: string, slug: string) =>
+    record<License>()(sql`
+      ${licenses(organizationId)} WHERE license.organization_id = ${organizationId} AND license.slug = ${slug}
+      FOR SHARE OF license`),
+
+  lockByIdShared: (organizationId: string, id: string) =>
+    record<License>()(sql`
+      ${licenses(organizationId)}
+      WHERE license.organization_id = ${organizationId} AND license.id BETWEEN ${id} AND ${id}
+      ORDER BY license.id LIMIT 1 FOR SHARE OF license`),
+
+  lockDefault: (organizationId: string, familyId: string) =>
+    record<License>()(sql`
+      ${licenses(organizationId)}
+      WHERE license.organization_id = ${organizationId} AND license.family_id = ${familyId} AND license.is_default
+      FOR UPDATE OF license`),
 })
 
-/** Stores and reads licenses and their families. */
-export class LicensesRepo extends Context.Service<LicensesRepo, Effect.Success<typeof make>>()(
-  "keyshelf/licenses/Repo",
-) {
-  static readonly layer = Layer.effect(LicensesRepo, make)
-}
+const versionWrites = (sql: PgClient.PgClient) => ({
+  insert: (organizationId: string, row: License) =>
+    returnedRow(sql`
+      INSERT INTO licenses (organization_id, id, family_id, slug, name, version, version_name, description, type,
+        is_default, lifecycle_state, grace_days, created_at, created_by, updated_at, updated_by)
+      VALUES (${organizationId}, ${row.id}, ${row.familyId}, ${row.slug}, ${row.name}, ${Number(row.version)},
+        ${row.versionName}, ${row.description}, ${row.type}, ${row.isDefault}, ${row.lifecycleState},
+        ${row.graceDays}, ${row.createdAt}, ${sql.json(row.createdBy)}, ${row.updatedAt}, ${sql.json(row.updatedBy)})
+      ON CONFLICT ON CONSTRAINT licenses_slug DO NOTHING
+      RETURNING id`),
+
+  update: (organizationId: string, row: License) =>
+    Effect.asVoid(
+      Effect.orDie(sql`
+        WITH before AS (
+          INSERT INTO past_license_graces (organization_id, license_id, until, grace_days)
+          SELECT organization_id, id, ${row.updatedAt}, grace_days FROM licenses
+          WHERE organization_id = ${organizationId} AND id = ${row.id} AND grace_days <> ${row.graceDays}
+          ON CONFLICT DO NOTHING
+        )
+        UPDATE licenses SET name = ${row.name}, type = ${row.type}, description = ${row.description},
+          version_name = ${row.versionName}, is_default = ${row.isDefault}, lifecycle_state = ${row.lifecycleState},
+          grace_days = ${row.graceDays},
+          updated_at = ${row.updatedAt}, updated_by = ${sql.json(row.updatedBy)}
+        WHERE organization_id = ${organizationId} AND id = ${row.id}`),
+    ),
+
+  delete: (organizationId: string, id: string) =>
+    Effect.asVoid(Effect.orDie(sql`DELETE FROM licenses WHERE organization_id = ${organizationId} AND id = ${id}`)),
+})
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const licenses = selection(sql)
+  return {
+    ...familyStatements(sql),
+    ...versionReads(sql, licenses),
+    ...versionLocks(sql, licenses),
+    ...versionWrites(sql),
+  }
+})

@@ -15,6 +15,22 @@ import { removalOrder } from "./RemovalOrder.ts"
  */
 export const LATE_ROWS = Duration.minutes(10)
 
+/** Deletes what belongs to removed organizations. */
+export class OrganizationRemoval extends Context.Service<
+  OrganizationRemoval,
+  {
+    /** ??? */
+    readonly jobs: ReadonlyArray<RetentionJob>
+    /** The tables whose rows are deleted. */
+    readonly tables: string[]
+  }
+>()("keyshelf/maintenance/OrganizationRemoval") {
+  static readonly layer = Layer.effect(
+    OrganizationRemoval,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const organizations = yield* OrganizationRetention
   const transactions = yield* QueueTransactions
@@ -46,14 +62,6 @@ const make = Effect.gen(function* () {
   const jobs: ReadonlyArray<RetentionJob> = [{ kind: "removed_organizations", step }]
   return {
     jobs,
-    /** The tables whose rows are deleted. */
     tables: rows.map(({ table }) => table),
   }
 })
-
-/** Deletes what belongs to removed organizations. */
-export class OrganizationRemoval extends Context.Service<OrganizationRemoval, Effect.Success<typeof make>>()(
-  "keyshelf/maintenance/OrganizationRemoval",
-) {
-  static readonly layer = Layer.effect(OrganizationRemoval, make)
-}

@@ -1,4 +1,5 @@
 /** SQL statements about secret keys: their check values, and the stored values that need them. */
+import type { SqlError } from "effect/sql/SqlError"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { record, records, sqlStateOf } from "../../kernel/database/Statements.ts"
@@ -7,6 +8,7 @@ import type { TokenHashes } from "../access/Model.ts"
 import { settingsSealContext } from "../connectors/settings/ConnectorSettings.ts"
 import { signingKeyPlace } from "../signing/Signer.ts"
 import { secretPlace } from "../webhooks/endpoints/SigningSecrets.ts"
+import type { Option } from "effect"
 
 const UNDEFINED_TABLE = "42P01"
 
@@ -39,6 +41,51 @@ interface SealedValue {
   readonly sealed: string
 }
 
+/** Reads and stores what the database knows about secret keys. */
+export class SecretKeysRepo extends Context.Service<
+  SecretKeysRepo,
+  {
+    /** Reads the stored check values. A database that is not migrated yet has none. */
+    readonly checks: Effect.Effect<
+      | never[]
+      | ReadonlyArray<{
+          readonly id: string
+          readonly value: Uint8Array
+        }>,
+      SqlError
+    >
+    /** Stores check values. A value that another process stored before stays. */
+    readonly storeChecks: (
+      checks: ReadonlyArray<{
+        readonly id: string
+        readonly value: Uint8Array
+      }>,
+      at: Date,
+    ) => Effect.Effect<void, SqlError>
+    /** Counts the stored values that need each key, without tokens that no longer work. */
+    readonly uses: (at: Date) => Effect.Effect<KeyUse[]>
+    /** Reads up to `count` values per kind that a key sealed. */
+    readonly sealedWith: (
+      key: string,
+      count: number,
+    ) => Effect.Effect<
+      {
+        readonly what: string
+        readonly values: ReadonlyArray<SealedValue>
+      }[]
+    >
+    /** Reads the hashes of the token with this look-up hash, in hexadecimal. */
+    readonly findToken: (
+      lookupHash: string,
+    ) => Effect.Effect<Option.Option<Pick<TokenHashes, "salt" | "verificationHash" | "pepperId">>>
+  }
+>()("keyshelf/maintenance/SecretKeysRepo") {
+  static readonly layer = Layer.effect(
+    SecretKeysRepo,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
@@ -53,7 +100,6 @@ const make = Effect.gen(function* () {
   )
 
   return {
-    /** Reads the stored check values. A database that is not migrated yet has none. */
     checks: sql<{ id: string; value: Uint8Array }>`
       SELECT key_id AS id, check_value AS value FROM secret_key_checks ORDER BY key_id`.pipe(
       Effect.catchIf(
@@ -62,7 +108,6 @@ const make = Effect.gen(function* () {
       ),
     ),
 
-    /** Stores check values. A value that another process stored before stays. */
     storeChecks: (checks: ReadonlyArray<{ readonly id: string; readonly value: Uint8Array }>, at: Date) =>
       Effect.forEach(
         checks,
@@ -72,7 +117,6 @@ const make = Effect.gen(function* () {
         { discard: true },
       ),
 
-    /** Counts the stored values that need each key, without tokens that no longer work. */
     uses: Effect.fnUntraced(function* (at: Date) {
       if (!(yield* hasTokens)) return []
       const tokens = yield* records<KeyUse>()(sql`
@@ -89,7 +133,6 @@ const make = Effect.gen(function* () {
       return [...tokens, ...sealed]
     }),
 
-    /** Reads up to `count` values per kind that a key sealed. */
     sealedWith: Effect.fnUntraced(function* (key: string, count: number) {
       const found: Array<{ readonly what: string; readonly values: ReadonlyArray<SealedValue> }> = []
       for (const { name } of yield* tablesWithSealed) {
@@ -109,17 +152,9 @@ const make = Effect.gen(function* () {
       return found
     }),
 
-    /** Reads the hashes of the token with this look-up hash, in hexadecimal. */
     findToken: (lookupHash: string) =>
       record<Pick<TokenHashes, "salt" | "verificationHash" | "pepperId">>()(sql`
         SELECT salt, verification_hash AS "verificationHash", pepper_id AS "pepperId" FROM credentials
         WHERE lookup_hash = ${Buffer.from(lookupHash, "hex")}`),
   }
 })
-
-/** Reads and stores what the database knows about secret keys. */
-export class SecretKeysRepo extends Context.Service<SecretKeysRepo, Effect.Success<typeof make>>()(
-  "keyshelf/maintenance/SecretKeysRepo",
-) {
-  static readonly layer = Layer.effect(SecretKeysRepo, make)
-}

@@ -25,6 +25,22 @@ const sweptRows = Metric.counter("keyshelf_sweeper_rows_total", {
   incremental: true,
 })
 
+/** Runs the retention jobs of all domains. */
+export class Sweeper extends Context.Service<
+  Sweeper,
+  {
+    /** The kinds of rows that a sweep processes. */
+    readonly kinds: string[]
+    /** Runs each job once. Returns the rows by kind; a job that fails is omitted and runs again in the next sweep. */
+    readonly sweep: Effect.Effect<Record<string, number>>
+  }
+>()("keyshelf/maintenance/Sweeper") {
+  static readonly layer = Layer.effect(
+    Sweeper,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const jobs: ReadonlyArray<RetentionJob> = [
     ...(yield* TokenRetention).jobs,
@@ -36,7 +52,6 @@ const make = Effect.gen(function* () {
     ...(yield* OrganizationRemoval).jobs,
   ]
 
-  /** The kinds of rows that a sweep processes. */
   const kinds = jobs.map(({ kind }) => kind)
 
   const drain = Effect.fnUntraced(function* ({ kind, step }: RetentionJob) {
@@ -50,7 +65,6 @@ const make = Effect.gen(function* () {
     return total
   })
 
-  /** Runs each job once. Returns the rows by kind; a job that fails is omitted and runs again in the next sweep. */
   const sweep = Effect.gen(function* () {
     const swept: Record<string, number> = {}
     let failure: Cause.Cause<never> | undefined
@@ -73,8 +87,3 @@ const make = Effect.gen(function* () {
 
   return { kinds, sweep }
 })
-
-/** Runs the retention jobs of all domains. */
-export class Sweeper extends Context.Service<Sweeper, Effect.Success<typeof make>>()("keyshelf/maintenance/Sweeper") {
-  static readonly layer = Layer.effect(Sweeper, make)
-}

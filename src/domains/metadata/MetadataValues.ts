@@ -1,6 +1,7 @@
 /** Validates the metadata of zones and instances on writes. */
 import { Context, Effect, Layer } from "effect"
 import { failWithErrors } from "../../kernel/contract/Problem.ts"
+import type { ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { Transaction } from "../../kernel/database/Transactions.ts"
 import type { ResourceType } from "./Model.ts"
 import { MetadataFieldsRepo } from "./Repo.ts"
@@ -8,13 +9,31 @@ import { isEqualJson, metadataErrors } from "./ValueRules.ts"
 
 type Metadata = Readonly<Record<string, unknown>>
 
+/** Validates metadata against the fields of its organization. */
+export class MetadataValues extends Context.Service<
+  MetadataValues,
+  {
+    /**
+     * Fails with the validation errors of metadata, if there are any. It runs within the transaction of the write, so
+     * that the fields do not change before the value is stored. Empty or unchanged metadata needs no query.
+     */
+    readonly check: (
+      organizationId: string,
+      resourceType: ResourceType,
+      before: Readonly<Record<string, unknown>>,
+      after: Readonly<Record<string, unknown>>,
+    ) => Effect.Effect<void, ValidationFailed, Transaction>
+  }
+>()("keyshelf/metadata/MetadataValues") {
+  static readonly layer = Layer.effect(
+    MetadataValues,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const repo = yield* MetadataFieldsRepo
 
-  /**
-   * Fails with the validation errors of metadata, if there are any. It runs within the transaction of the write, so
-   * that the fields do not change before the value is stored. Empty or unchanged metadata needs no query.
-   */
   const check = Effect.fn("MetadataValues.check")(function* (
     organizationId: string,
     resourceType: ResourceType,
@@ -30,10 +49,3 @@ const make = Effect.gen(function* () {
 
   return { check }
 })
-
-/** Validates metadata against the fields of its organization. */
-export class MetadataValues extends Context.Service<MetadataValues, Effect.Success<typeof make>>()(
-  "keyshelf/metadata/MetadataValues",
-) {
-  static readonly layer = Layer.effect(MetadataValues, make)
-}

@@ -1,6 +1,7 @@
 /** SQL statements for metadata fields. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
+import type { Option } from "effect"
 import { afterInDisplayOrder } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
@@ -12,6 +13,43 @@ export type MetadataFieldRow = Omit<MetadataField, "archivedAt"> & { readonly ar
 /** The columns of a field that validate a value. */
 type MetadataRule = Pick<MetadataFieldRow, "key" | "jsonSchema" | "archivedAt">
 
+/** Stores metadata fields. */
+export class MetadataFieldsRepo extends Context.Service<
+  MetadataFieldsRepo,
+  {
+    /** Locks a key until the transaction ends, so that creating and unarchiving fields with it run one at a time. */
+    readonly lockKey: (organizationId: string, resourceType: ResourceType, key: string) => Effect.Effect<void>
+    /** Whether an active field has the key. */
+    readonly isKeyActive: (organizationId: string, resourceType: ResourceType, key: string) => Effect.Effect<boolean>
+    /** Stores a new field. The caller holds the lock of its key. */
+    readonly insert: (organizationId: string, row: MetadataFieldRow) => Effect.Effect<void>
+    /** The field with an id, active or archived. */
+    readonly findById: (organizationId: string, id: string) => Effect.Effect<Option.Option<MetadataFieldRow>>
+    /** Reads and locks the row. Waits for running writes of the field's values, and blocks new ones. */
+    readonly lockById: (organizationId: string, id: string) => Effect.Effect<Option.Option<MetadataFieldRow>>
+    /** Fields after a position, in their display order, of one kind of record or of all. */
+    readonly list: (
+      organizationId: string,
+      resourceType: ResourceType | undefined,
+      after: Position | null,
+      count: number,
+    ) => Effect.Effect<ReadonlyArray<MetadataFieldRow>>
+    /** Updates a locked row. */
+    readonly update: (organizationId: string, row: MetadataFieldRow) => Effect.Effect<void>
+    /** Reads the active and archived fields of these keys and locks them against changes until the transaction ends. */
+    readonly lockRules: (
+      organizationId: string,
+      resourceType: ResourceType,
+      keys: ReadonlyArray<string>,
+    ) => Effect.Effect<ReadonlyArray<MetadataRule>>
+  }
+>()("keyshelf/metadata/Repo") {
+  static readonly layer = Layer.effect(
+    MetadataFieldsRepo,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const columns = sql.literal(`id, key, label, resource_type AS "resourceType", json_schema AS "jsonSchema",
@@ -19,7 +57,6 @@ const make = Effect.gen(function* () {
     updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`)
 
   return {
-    /** Locks a key until the transaction ends, so that creating and unarchiving fields with it run one at a time. */
     lockKey: (organizationId: string, resourceType: ResourceType, key: string) =>
       advisoryLock(sql, `metadata-field/${organizationId}/${resourceType}/${key}`),
 
@@ -44,7 +81,6 @@ const make = Effect.gen(function* () {
         sql`SELECT ${columns} FROM metadata_fields WHERE organization_id = ${organizationId} AND id = ${id}`,
       ),
 
-    /** Reads and locks the row. Waits for running writes of the field's values, and blocks new ones. */
     lockById: (organizationId: string, id: string) =>
       record<MetadataFieldRow>()(
         sql`SELECT ${columns} FROM metadata_fields WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`,
@@ -68,7 +104,6 @@ const make = Effect.gen(function* () {
           WHERE organization_id = ${organizationId} AND id = ${row.id}`),
       ),
 
-    /** Reads the active and archived fields of these keys and locks them against changes until the transaction ends. */
     lockRules: (organizationId: string, resourceType: ResourceType, keys: ReadonlyArray<string>) =>
       records<MetadataRule>()(sql`
         SELECT key, json_schema AS "jsonSchema", archived_at AS "archivedAt" FROM metadata_fields
@@ -76,10 +111,3 @@ const make = Effect.gen(function* () {
         FOR SHARE`),
   }
 })
-
-/** Stores metadata fields. */
-export class MetadataFieldsRepo extends Context.Service<MetadataFieldsRepo, Effect.Success<typeof make>>()(
-  "keyshelf/metadata/Repo",
-) {
-  static readonly layer = Layer.effect(MetadataFieldsRepo, make)
-}

@@ -5,8 +5,9 @@ import { Caller } from "../../kernel/contract/Caller.ts"
 import { requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { Cursors } from "../../kernel/contract/Page.ts"
-import type { PageRequest } from "../../kernel/contract/Page.ts"
+import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import { noSuch, describeErrors, failWithErrors } from "../../kernel/contract/Problem.ts"
+import type { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { CreateMetadataFieldKeyTaken, MetadataFieldNotFound, UnarchiveMetadataFieldKeyTaken } from "./Errors.ts"
@@ -34,13 +35,50 @@ const acceptSchema = (schema: Readonly<Record<string, unknown>>) => {
   return failWithErrors(errors, `The schema is not valid: ${describeErrors(errors)}.`)
 }
 
-const make = Effect.gen(function* () {
+interface MetadataFieldFilters {
+  readonly resourceType?: ResourceType
+}
+
+/** Manages the metadata fields of the caller's organization. */
+export class MetadataFields extends Context.Service<
+  MetadataFields,
+  {
+    /** Creates a field, unless an active one of its kind of record has its key. */
+    readonly create: (
+      input: CreateMetadataField,
+    ) => Effect.Effect<MetadataField, ValidationFailed | CreateMetadataFieldKeyTaken, Caller>
+    /** A page of fields, also archived ones, in their display order. */
+    readonly list: (
+      request: PageRequest & MetadataFieldFilters,
+    ) => Effect.Effect<Page<MetadataField>, InvalidCursor, Caller>
+    /** Changes a field. Stored values are not checked again. */
+    readonly update: (
+      id: string,
+      input: UpdateMetadataField,
+    ) => Effect.Effect<MetadataField, ValidationFailed | MetadataFieldNotFound, Caller>
+    /** Archives a field: its values remain and can no longer be set. An archived one stays as it is. */
+    readonly archive: (id: string) => Effect.Effect<MetadataField, MetadataFieldNotFound, Caller>
+    /** Makes an archived field active again, unless another active one has its key. */
+    readonly unarchive: (
+      id: string,
+    ) => Effect.Effect<MetadataField, MetadataFieldNotFound | UnarchiveMetadataFieldKeyTaken, Caller>
+    /** Whether a field accepts a value. Nothing is stored. */
+    readonly dryRun: (id: string, input: DryRun) => Effect.Effect<Verdict, MetadataFieldNotFound, Caller>
+  }
+>()("keyshelf/metadata/MetadataFields") {
+  static readonly layer = Layer.effect(
+    MetadataFields,
+    Effect.suspend(() => make),
+  )
+}
+
+/** Creates a field, unless an active one has its key. */
+const creation = Effect.gen(function* () {
   const repo = yield* MetadataFieldsRepo
   const events = yield* Events
-  const cursors = yield* Cursors
   const transactions = yield* Transactions
 
-  const create = Effect.fn("MetadataFields.create")(function* (input: CreateMetadataField) {
+  return Effect.fn("MetadataFields.create")(function* (input: CreateMetadataField) {
     const caller = yield* Caller
     yield* acceptSchema(input.jsonSchema)
     const at = yield* now
@@ -70,48 +108,23 @@ const make = Effect.gen(function* () {
       }),
     )
   })
+})
 
-  const list = Effect.fn("MetadataFields.list")(function* ({
-    resourceType,
-    ...request
-  }: PageRequest & { readonly resourceType?: ResourceType }) {
-    const { organizationId } = yield* Caller
-    const page = yield* cursors.page(
-      { name: "metadata-fields", organizationId, filters: resourceType === undefined ? {} : { resourceType } },
-      request,
-      (after, count) => repo.list(organizationId, resourceType, after, count),
-      (field) => [field.displayOrder, field.id],
-    )
-    return { ...page, items: page.items.map(recordOf) }
-  })
-
-  const lock = Effect.fnUntraced(function* (organizationId: string, id: string) {
+/** The field with an id. It is locked until the transaction ends. */
+const fieldLock = Effect.gen(function* () {
+  const repo = yield* MetadataFieldsRepo
+  return Effect.fnUntraced(function* (organizationId: string, id: string) {
     const field = yield* repo.lockById(organizationId, id)
     return Option.isSome(field) ? field.value : yield* notFound(id)
   })
+})
 
-  const update = Effect.fn("MetadataFields.update")(function* (id: string, input: UpdateMetadataField) {
-    const caller = yield* Caller
-    if (input.jsonSchema !== undefined) yield* acceptSchema(input.jsonSchema)
-    return yield* transactions.run(
-      Effect.gen(function* () {
-        const current = yield* lock(caller.organizationId, id)
-        yield* requireUnchanged(UpdateMetadataField, recordOf(current), input)
-        const updated: MetadataFieldRow = {
-          ...current,
-          label: input.label ?? current.label,
-          jsonSchema: input.jsonSchema ?? current.jsonSchema,
-          displayOrder: input.displayOrder === undefined ? current.displayOrder : (input.displayOrder ?? 0),
-          updatedAt: yield* now,
-          updatedBy: caller.actor,
-        }
-        yield* repo.update(caller.organizationId, updated)
-        const record = recordOf(updated)
-        yield* events.emitChange(caller, "METADATA_FIELD_UPDATED", recordOf(current), record)
-        return record
-      }),
-    )
-  })
+/** Archives fields and makes them active again. */
+const archiving = Effect.gen(function* () {
+  const repo = yield* MetadataFieldsRepo
+  const events = yield* Events
+  const transactions = yield* Transactions
+  const lock = yield* fieldLock
 
   const archive = Effect.fn("MetadataFields.archive")(function* (id: string) {
     const caller = yield* Caller
@@ -152,6 +165,53 @@ const make = Effect.gen(function* () {
     )
   })
 
+  return { archive, unarchive }
+})
+
+const make = Effect.gen(function* () {
+  const repo = yield* MetadataFieldsRepo
+  const events = yield* Events
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
+  const lock = yield* fieldLock
+
+  const list = Effect.fn("MetadataFields.list")(function* ({
+    resourceType,
+    ...request
+  }: PageRequest & MetadataFieldFilters) {
+    const { organizationId } = yield* Caller
+    const page = yield* cursors.page(
+      { name: "metadata-fields", organizationId, filters: resourceType === undefined ? {} : { resourceType } },
+      request,
+      (after, count) => repo.list(organizationId, resourceType, after, count),
+      (field) => [field.displayOrder, field.id],
+    )
+    return { ...page, items: page.items.map(recordOf) }
+  })
+
+  const update = Effect.fn("MetadataFields.update")(function* (id: string, input: UpdateMetadataField) {
+    const caller = yield* Caller
+    if (input.jsonSchema !== undefined) yield* acceptSchema(input.jsonSchema)
+    return yield* transactions.run(
+      Effect.gen(function* () {
+        const current = yield* lock(caller.organizationId, id)
+        yield* requireUnchanged(UpdateMetadataField, recordOf(current), input)
+        const updated: MetadataFieldRow = {
+          ...current,
+          label: input.label ?? current.label,
+          jsonSchema: input.jsonSchema ?? current.jsonSchema,
+          displayOrder: input.displayOrder === undefined ? current.displayOrder : (input.displayOrder ?? 0),
+          updatedAt: yield* now,
+          updatedBy: caller.actor,
+        }
+        yield* repo.update(caller.organizationId, updated)
+        const record = recordOf(updated)
+        yield* events.emitChange(caller, "METADATA_FIELD_UPDATED", recordOf(current), record)
+        return record
+      }),
+    )
+  })
+
   const dryRun = Effect.fn("MetadataFields.dryRun")(function* (id: string, { value }: DryRun) {
     const { organizationId } = yield* Caller
     const field = yield* repo.findById(organizationId, id)
@@ -164,12 +224,5 @@ const make = Effect.gen(function* () {
     return verdict
   })
 
-  return { create, list, update, archive, unarchive, dryRun }
+  return { create: yield* creation, list, update, ...(yield* archiving), dryRun }
 })
-
-/** Manages the metadata fields of the caller's organization. */
-export class MetadataFields extends Context.Service<MetadataFields, Effect.Success<typeof make>>()(
-  "keyshelf/metadata/MetadataFields",
-) {
-  static readonly layer = Layer.effect(MetadataFields, make)
-}

@@ -7,8 +7,32 @@ import { LicenseImpact } from "../usage/impact/Service.ts"
 import type { MigrationImpact } from "./Model.ts"
 import { MigrationsRepo } from "./Repo.ts"
 import type { MigratedInstance, MigrationRow } from "./Repo.ts"
+import type { Role } from "../../infra/SettingFormats.ts"
+import type { Confinement } from "../../kernel/contract/Caller.ts"
 
 const PAGE = 1_000
+
+/** Finds what a migration would do. */
+export class MigrationImpacts extends Context.Service<
+  MigrationImpacts,
+  {
+    /** The impact of a requested migration. */
+    readonly of: (
+      caller: Authenticated & {
+        readonly organizationId: string
+        readonly role?: Role
+        readonly expiresAt?: Date
+        readonly confinedTo?: Confinement
+      },
+      id: string,
+    ) => Effect.Effect<MigrationImpact>
+  }
+>()("keyshelf/migrations/MigrationImpacts") {
+  static readonly layer = Layer.effect(
+    MigrationImpacts,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* MigrationsRepo
@@ -44,14 +68,6 @@ const make = Effect.gen(function* () {
   })
 
   return {
-    /** The impact of a requested migration. */
     of,
   }
 })
-
-/** Finds what a migration would do. */
-export class MigrationImpacts extends Context.Service<MigrationImpacts, Effect.Success<typeof make>>()(
-  "keyshelf/migrations/MigrationImpacts",
-) {
-  static readonly layer = Layer.effect(MigrationImpacts, make)
-}

@@ -1,13 +1,14 @@
 /** SQL of license migrations. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
+import type { SqlClient } from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
 import type { ActorReference } from "../../kernel/contract/Caller.ts"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { isRemoved } from "../../kernel/database/RemovedOrganizations.ts"
-import { rowByKey } from "../../kernel/database/RowsByKey.ts"
-import { column, executed, hasCitus, record, records, returnedRow } from "../../kernel/database/Statements.ts"
+import { locatedBy, rowByKey, scopeOf } from "../../kernel/database/RowsByKey.ts"
+import { column, executed, record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { LicenseMigration, LicenseMigrationItem } from "./Model.ts"
 
 /** A migration as it is stored. */
@@ -41,18 +42,74 @@ export interface MigratedInstance {
   readonly customer: string
 }
 
-/** As many nodes may work on migrations at the same time on Citus. */
-const MAX_TRIED = 20
+interface MigrationQueries {
+  readonly insert: (row: MigrationRow) => Effect.Effect<void>
+  readonly find: (organizationId: string, id: string) => Effect.Effect<Option.Option<MigrationRow>>
+  readonly lock: (organizationId: string, id: string) => Effect.Effect<Option.Option<MigrationRow>>
+  readonly list: (
+    organizationId: string,
+    after: Position | null,
+    count: number,
+  ) => Effect.Effect<ReadonlyArray<MigrationRow>>
+  /**
+   * Locks a migration of any organization that has work to do, until the transaction ends: the one that waited longest.
+   * Skips those that another node works on.
+   */
+  readonly claim: (at: Date) => Effect.Effect<Option.Option<MigrationRow>>
+  /** Lets others come first. */
+  readonly postpone: (organizationId: string, id: string, at: Date) => Effect.Effect<void>
+  /** Stores how far a locked migration is. */
+  readonly update: (row: MigrationRow, at: Date) => Effect.Effect<void>
+  /** Up to `count` instances of the license after the cursor, in the order of ids. */
+  readonly next: (migration: MigrationRow, count: number) => Effect.Effect<ReadonlyArray<MigratedInstance>>
+  /** Those of the named instances that exist. */
+  readonly named: (
+    organizationId: string,
+    slugs: ReadonlyArray<string>,
+  ) => Effect.Effect<ReadonlyArray<MigratedInstance>>
+  /** How many instances the license has, at most `limit`. */
+  readonly count: (migration: MigrationRow, limit: number) => Effect.Effect<number>
+  /** Whether one of the instances, without days of grace of its own, ends after an instant. */
+  readonly hasLateEnd: (migration: MigrationRow, after: Date) => Effect.Effect<boolean>
+  readonly insertItems: (migration: MigrationRow, items: ReadonlyArray<ItemRow>) => Effect.Effect<void>
+  /** Up to `count` moved instances after a position. */
+  readonly movedAfter: (
+    migration: MigrationRow,
+    count: number,
+  ) => Effect.Effect<ReadonlyArray<{ readonly position: number; readonly instanceId: string }>>
+  readonly updateItems: (
+    migration: MigrationRow,
+    items: ReadonlyArray<Pick<ItemRow, "position" | "state" | "code">>,
+  ) => Effect.Effect<void>
+  readonly listItems: (
+    organizationId: string,
+    id: string,
+    after: Position | null,
+    count: number,
+  ) => Effect.Effect<ReadonlyArray<LicenseMigrationItem & { readonly position: number }>>
+}
 
-const make = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
-  const isSharded = yield* hasCitus(sql)
-  const columns =
-    sql.literal(`organization_id AS "organizationId", id, from_license_id AS "fromLicenseId", from_slug AS "from",
+const migrationColumns = `organization_id AS "organizationId", id, from_license_id AS "fromLicenseId", from_slug AS "from",
     to_license_id AS "toLicenseId", to_slug AS "to", customer_id AS "customerId", instance_slugs AS "instanceSlugs", state, at,
     json_build_object('total', total, 'moved', moved, 'skipped', skipped, 'failed', failed) AS counts, processed,
     cursor_id AS "cursorId", reverted_to AS "revertedTo", created_at AS "createdAt", created_by AS "createdBy",
-    finished_at AS "finishedAt", reverted_by AS "revertedBy"`)
+    finished_at AS "finishedAt", reverted_by AS "revertedBy"`
+
+/** Selects migrations of any organization that have work to do, the one that waited longest first. */
+export const waiting = (sql: SqlClient, columns: string, scope: Fragment, at: Date, count: number): Fragment => sql`
+    SELECT ${sql.literal(columns)} FROM license_migrations
+    WHERE ${scope} state IN ('SCHEDULED', 'RUNNING', 'REVERTING') AND (state <> 'SCHEDULED' OR at <= ${at})
+      AND NOT ${sql.literal(isRemoved("license_migrations.organization_id"))}
+    ORDER BY stepped_at NULLS FIRST, id LIMIT ${count}`
+
+/** Locks the first of those that wait in a scope, unless another node works on it. */
+export const claimWaiting = (sql: SqlClient, at: Date, scope: Fragment = sql``) =>
+  record<MigrationRow>()(sql`${waiting(sql, migrationColumns, scope, at, 1)} FOR UPDATE SKIP LOCKED`)
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const located = yield* locatedBy(sql)
+  const columns = sql.literal(migrationColumns)
   const instance = sql.literal(
     `i.id, i.slug, i.license_id AS "licenseId", i.customer_id AS "customerId", c.slug AS customer`,
   )
@@ -64,28 +121,8 @@ const make = Effect.gen(function* () {
   const ofCustomer = (customerId: string | null) =>
     customerId === null ? sql.literal("") : sql`AND i.customer_id = ${customerId}`
 
-  const waiting = (columns: Fragment, scope: Fragment, at: Date, count: number) => sql`
-    SELECT ${columns} FROM license_migrations
-    WHERE ${scope} state IN ('SCHEDULED', 'RUNNING', 'REVERTING') AND (state <> 'SCHEDULED' OR at <= ${at})
-      AND NOT ${sql.literal(isRemoved("license_migrations.organization_id"))}
-    ORDER BY stepped_at NULLS FIRST, id LIMIT ${count}`
-  const claimIn = (scope: Fragment, at: Date) =>
-    record<MigrationRow>()(sql`${waiting(columns, scope, at, 1)} FOR UPDATE SKIP LOCKED`)
-
-  /** On Citus a statement that locks names one organization. So those that wait are looked up first. */
-  const claimOneByOne = Effect.fnUntraced(function* (at: Date) {
-    const found = yield* records<Pick<MigrationRow, "organizationId" | "id">>()(
-      waiting(sql.literal(`organization_id AS "organizationId", id`), sql``, at, MAX_TRIED),
-    )
-    for (const { id, organizationId } of found) {
-      const claimed = yield* claimIn(sql`organization_id = ${organizationId} AND id = ${id} AND`, at)
-      if (Option.isSome(claimed)) return claimed
-    }
-    return Option.none<MigrationRow>()
-  })
-
   return {
-    insert: (row: MigrationRow) =>
+    insert: (row) =>
       executed(sql`
         INSERT INTO license_migrations (organization_id, id, from_license_id, from_slug, to_license_id, to_slug, customer_id,
           instance_slugs, state, at, total, created_at, created_by)
@@ -93,34 +130,28 @@ const make = Effect.gen(function* () {
           ${row.customerId}, ${row.instanceSlugs}::text[], ${row.state}, ${row.at}, ${row.counts.total}, ${row.createdAt},
           ${sql.json(row.createdBy)})`),
 
-    find: (organizationId: string, id: string) =>
+    find: (organizationId, id) =>
       record<MigrationRow>()(
         sql`SELECT ${columns} FROM license_migrations WHERE organization_id = ${organizationId} AND id = ${id}`,
       ),
 
-    lock: (organizationId: string, id: string) =>
+    lock: (organizationId, id) =>
       record<MigrationRow>()(sql`
         SELECT ${columns} FROM license_migrations WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`),
 
-    list: (organizationId: string, after: Position | null, count: number) =>
+    list: (organizationId, after, count) =>
       records<MigrationRow>()(sql`
         SELECT ${columns} FROM license_migrations
         WHERE organization_id = ${organizationId} AND id < ${idBefore(after)} ORDER BY id DESC LIMIT ${count}`),
 
-    /**
-     * Locks a migration of any organization that has work to do, until the transaction ends: the one that waited longest.
-     * Skips those that another node works on.
-     */
-    claim: (at: Date) => (isSharded ? claimOneByOne(at) : claimIn(sql``, at)),
+    claim: (at) => claimWaiting(sql, at),
 
-    /** Lets others come first. */
-    postpone: (organizationId: string, id: string, at: Date) =>
+    postpone: (organizationId, id, at) =>
       executed(
         sql`UPDATE license_migrations SET stepped_at = ${at} WHERE organization_id = ${organizationId} AND id = ${id}`,
       ),
 
-    /** Stores how far a locked migration is. */
-    update: (row: MigrationRow, at: Date) =>
+    update: (row, at) =>
       executed(sql`
         UPDATE license_migrations SET state = ${row.state}, total = ${row.counts.total}, moved = ${row.counts.moved},
           skipped = ${row.counts.skipped}, failed = ${row.counts.failed}, processed = ${row.processed},
@@ -128,8 +159,7 @@ const make = Effect.gen(function* () {
           reverted_by = ${row.revertedBy === null ? null : sql.json(row.revertedBy)}
         WHERE organization_id = ${row.organizationId} AND id = ${row.id}`),
 
-    /** Up to `count` instances of the license after the cursor, in the order of ids. */
-    next: ({ cursorId, customerId, fromLicenseId, organizationId }: MigrationRow, count: number) =>
+    next: ({ cursorId, customerId, fromLicenseId, organizationId }, count) =>
       records<MigratedInstance>()(sql`
         SELECT ${instance} FROM (
           -- In the order of the index of the license alone: by that of ids, instances of all licenses would be read.
@@ -139,8 +169,7 @@ const make = Effect.gen(function* () {
           ORDER BY i.license_id, i.id LIMIT ${count}
         ) AS i ${customerJoin(organizationId)} ORDER BY i.license_id, i.id`),
 
-    /** Those of the named instances that exist. */
-    named: (organizationId: string, slugs: ReadonlyArray<string>) =>
+    named: (organizationId, slugs) =>
       records<MigratedInstance>()(sql`
         SELECT ${instance} FROM unnest(${slugs}::text[]) AS named (slug)
         CROSS JOIN ${rowByKey(sql, "id, slug, license_id, customer_id", {
@@ -150,8 +179,7 @@ const make = Effect.gen(function* () {
           key: "named.slug",
         })} AS i ${customerJoin(organizationId)}`),
 
-    /** How many instances the license has, at most `limit`. */
-    count: ({ customerId, fromLicenseId, organizationId }: MigrationRow, limit: number) =>
+    count: ({ customerId, fromLicenseId, organizationId }, limit) =>
       Effect.map(
         record<{ readonly count: number }>()(sql`
           SELECT count(*)::int AS count FROM (
@@ -161,15 +189,14 @@ const make = Effect.gen(function* () {
         (row) => Option.getOrThrow(row).count,
       ),
 
-    /** Whether one of the instances, without days of grace of its own, ends after an instant. */
-    hasLateEnd: ({ customerId, fromLicenseId, instanceSlugs, organizationId }: MigrationRow, after: Date) =>
+    hasLateEnd: ({ customerId, fromLicenseId, instanceSlugs, organizationId }, after) =>
       returnedRow(sql`
         SELECT 1 FROM instances i
         WHERE i.organization_id = ${organizationId} AND i.license_id = ${fromLicenseId} ${ofCustomer(customerId)}
           AND i.grace_days IS NULL AND i.end_license_date > ${after}
           ${instanceSlugs === null ? sql.literal("") : sql`AND i.slug = ANY(${instanceSlugs}::text[])`} LIMIT 1`),
 
-    insertItems: ({ id, organizationId }: MigrationRow, items: ReadonlyArray<ItemRow>) =>
+    insertItems: ({ id, organizationId }, items) =>
       executed(sql`
         INSERT INTO license_migration_items (organization_id, migration_id, position, instance_id, instance_slug, state, code)
         SELECT ${organizationId}, ${id}, item.*
@@ -177,17 +204,13 @@ const make = Effect.gen(function* () {
           ${column("text", items, (item) => item.instance)}, ${column("text", items, (item) => item.state)},
           ${column("text", items, (item) => item.code)}) AS item`),
 
-    /** Up to `count` moved instances after a position. */
-    movedAfter: ({ id, organizationId, revertedTo }: MigrationRow, count: number) =>
+    movedAfter: ({ id, organizationId, revertedTo }, count) =>
       records<{ readonly position: number; readonly instanceId: string }>()(sql`
         SELECT position, instance_id AS "instanceId" FROM license_migration_items
         WHERE organization_id = ${organizationId} AND migration_id = ${id} AND position > ${revertedTo} AND state = 'MOVED'
         ORDER BY position LIMIT ${count}`),
 
-    updateItems: (
-      { id, organizationId }: MigrationRow,
-      items: ReadonlyArray<Pick<ItemRow, "position" | "state" | "code">>,
-    ) =>
+    updateItems: ({ id, organizationId }, items) =>
       executed(sql`
         WITH item AS MATERIALIZED (
           SELECT result.state, result.code, stored.location
@@ -201,19 +224,17 @@ const make = Effect.gen(function* () {
           })} AS stored
         )
         UPDATE license_migration_items SET state = item.state, code = item.code FROM item
-        WHERE ${isSharded ? sql`organization_id = ${organizationId} AND` : sql``} license_migration_items.ctid = item.location`),
+        WHERE ${scopeOf(sql, located(organizationId))} license_migration_items.ctid = item.location`),
 
-    listItems: (organizationId: string, id: string, after: Position | null, count: number) =>
+    listItems: (organizationId, id, after, count) =>
       records<LicenseMigrationItem & { readonly position: number }>()(sql`
         SELECT position, instance_slug AS instance, state, code FROM license_migration_items
         WHERE organization_id = ${organizationId} AND migration_id = ${id} AND position > ${Number(after?.[0] ?? 0)}
         ORDER BY position LIMIT ${count}`),
-  }
+  } satisfies MigrationQueries
 })
 
 /** Stores and reads license migrations. */
-export class MigrationsRepo extends Context.Service<MigrationsRepo, Effect.Success<typeof make>>()(
-  "keyshelf/migrations/Repo",
-) {
+export class MigrationsRepo extends Context.Service<MigrationsRepo, MigrationQueries>()("keyshelf/migrations/Repo") {
   static readonly layer = Layer.effect(MigrationsRepo, make)
 }

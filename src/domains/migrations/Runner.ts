@@ -35,6 +35,20 @@ const candidateOf = (row: MigrationRow, slug: string, instance: MigratedInstance
   return { slug, instance, skipped: whySkipped() }
 }
 
+/** Runs the license migrations of all organizations. */
+export class MigrationRunner extends Context.Service<
+  MigrationRunner,
+  {
+    /** Runs one batch of some migration. Returns whether there was one. */
+    readonly step: Effect.Effect<boolean>
+  }
+>()("keyshelf/migrations/MigrationRunner") {
+  static readonly layer = Layer.effect(
+    MigrationRunner,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const repo = yield* MigrationsRepo
   const licenses = yield* Licenses
@@ -168,14 +182,6 @@ const make = Effect.gen(function* () {
   }).pipe(Effect.withSpan("MigrationRunner.step"))
 
   return {
-    /** Runs one batch of some migration. Returns whether there was one. */
     step,
   }
 })
-
-/** Runs the license migrations of all organizations. */
-export class MigrationRunner extends Context.Service<MigrationRunner, Effect.Success<typeof make>>()(
-  "keyshelf/migrations/MigrationRunner",
-) {
-  static readonly layer = Layer.effect(MigrationRunner, make)
-}

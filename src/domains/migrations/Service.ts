@@ -24,11 +24,67 @@ import { migrationOf } from "./Records.ts"
 import { MigrationsRepo } from "./Repo.ts"
 import type { MigrationRow } from "./Repo.ts"
 import { isTooLate, namingErrors, namingProperty } from "./Rules.ts"
+import type { ValidationFailed, InvalidCursor } from "../../kernel/contract/Problem.ts"
+import type { LicenseMigration, LicenseMigrationItem } from "./Model.ts"
 
 const MAX_TOTAL = 2_000_000_000
 
 const PASSES_LAST_YEAR =
   "must be a license version whose days of grace end within the year 9999 for each instance that is moved"
+
+/** Manages the license migrations of the caller's organization. */
+export class LicenseMigrations extends Context.Service<
+  LicenseMigrations,
+  {
+    /** ??? */
+    readonly request: (
+      licenseSlug: string,
+      input: MigrateLicense,
+    ) => Effect.Effect<LicenseMigration, ValidationFailed | LicenseNotFound | MigrateLicenseArchived, Caller>
+    /** ??? */
+    readonly get: (id: string) => Effect.Effect<LicenseMigration, LicenseMigrationNotFound, Caller>
+    /** ??? */
+    readonly list: (request: PageRequest) => Effect.Effect<
+      {
+        readonly items: LicenseMigration[]
+        readonly hasMore: boolean
+        readonly nextCursor: string
+      },
+      InvalidCursor,
+      Caller
+    >
+    /** ??? */
+    readonly items: (
+      id: string,
+      request: PageRequest,
+    ) => Effect.Effect<
+      {
+        readonly items: LicenseMigrationItem[]
+        readonly hasMore: boolean
+        readonly nextCursor: string
+      },
+      InvalidCursor | LicenseMigrationNotFound,
+      Caller
+    >
+    /** ??? */
+    readonly cancel: (
+      id: string,
+    ) => Effect.Effect<LicenseMigration, LicenseMigrationNotFound | CancelMigrationNotScheduled, Caller>
+    /** ??? */
+    readonly revert: (
+      id: string,
+    ) => Effect.Effect<
+      LicenseMigration,
+      LicenseMigrationNotFound | RevertMigrationNotDone | RevertMigrationTooLate,
+      Caller
+    >
+  }
+>()("keyshelf/migrations/LicenseMigrations") {
+  static readonly layer = Layer.effect(
+    LicenseMigrations,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* MigrationsRepo
@@ -60,7 +116,7 @@ const make = Effect.gen(function* () {
 
   const customerIdOf = Effect.fnUntraced(function* (organizationId: string, slug: string | undefined) {
     if (slug === undefined) return null
-    const customer = yield* customers.keep(organizationId, { customerSlug: slug })
+    const customer = yield* customers.lockShared(organizationId, { customerSlug: slug })
     return Option.isSome(customer)
       ? customer.value.id
       : yield* invalid("body.customer", "must be the slug of an existing customer", slug)
@@ -204,10 +260,3 @@ const make = Effect.gen(function* () {
 
   return { request, get, list, items, cancel, revert }
 })
-
-/** Manages the license migrations of the caller's organization. */
-export class LicenseMigrations extends Context.Service<LicenseMigrations, Effect.Success<typeof make>>()(
-  "keyshelf/migrations/LicenseMigrations",
-) {
-  static readonly layer = Layer.effect(LicenseMigrations, make)
-}

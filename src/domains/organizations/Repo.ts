@@ -1,6 +1,7 @@
 /** SQL statements for organizations. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
+import type { Option } from "effect"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import type { ActorReference } from "../../kernel/contract/Caller.ts"
@@ -8,9 +9,43 @@ import { advisoryLock, record, records, returnedRow } from "../../kernel/databas
 import type { Organization } from "./Model.ts"
 
 /** An organization that was removed. */
-interface RemovedOrganization {
+export interface RemovedOrganization {
   readonly id: string
   readonly removedAt: Date
+}
+
+/** Stores organizations. */
+export class OrganizationsRepo extends Context.Service<
+  OrganizationsRepo,
+  {
+    /** Inserts the row. Returns false if the slug is taken. */
+    readonly insert: (row: Organization) => Effect.Effect<boolean>
+    /** The organization with an id. A removed one is not found. */
+    readonly find: (id: string) => Effect.Effect<Option.Option<Organization>>
+    /** Reads the row and locks it until the transaction ends. */
+    readonly lock: (id: string) => Effect.Effect<Option.Option<Organization>>
+    /** Locks all external ids until the transaction ends, so that two organizations cannot take the same one. */
+    readonly lockExternalIds: Effect.Effect<void>
+    /** The organization with this external id. A removed one has none. */
+    readonly findByExternalId: (externalId: string) => Effect.Effect<Option.Option<Organization>>
+    /** Whether another organization than this one has the external id. */
+    readonly hasExternalId: (externalId: string, exceptId: string) => Effect.Effect<boolean>
+    /** Updates the name and the external id of a locked row. */
+    readonly update: (row: Organization) => Effect.Effect<void>
+    /** Organizations after a position, newest first, without removed ones. */
+    readonly list: (after: Position | null, count: number) => Effect.Effect<ReadonlyArray<Organization>>
+    /** Marks the organization as removed. No slug contains a colon, so its own one is free afterwards. */
+    readonly remove: (id: string, by: ActorReference, at: Date) => Effect.Effect<void>
+    /** Removed organizations whose rows are being deleted. */
+    readonly listRemoved: Effect.Effect<ReadonlyArray<RemovedOrganization>>
+    /** Deletes the row of a removed organization. All its other rows must have been deleted. */
+    readonly deleteRemoved: (id: string) => Effect.Effect<void>
+  }
+>()("keyshelf/organizations/Repo") {
+  static readonly layer = Layer.effect(
+    OrganizationsRepo,
+    Effect.suspend(() => make),
+  )
 }
 
 const make = Effect.gen(function* () {
@@ -19,7 +54,6 @@ const make = Effect.gen(function* () {
     updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`)
 
   return {
-    /** Inserts the row. Returns false if the slug is taken. */
     insert: (row: Organization) =>
       returnedRow(sql`
         INSERT INTO organizations (id, name, slug, external_id, created_at, created_by, updated_at, updated_by)
@@ -35,10 +69,8 @@ const make = Effect.gen(function* () {
       record<Organization>()(sql`
         SELECT ${columns} FROM organizations WHERE id = ${id} AND removed_at IS NULL FOR UPDATE`),
 
-    /** Locks all external ids until the transaction ends, so that two organizations cannot take the same one. */
     lockExternalIds: advisoryLock(sql, "organizations.external_id"),
 
-    /** The organization with this external id. A removed one has none. */
     findByExternalId: (externalId: string) =>
       record<Organization>()(sql`SELECT ${columns} FROM organizations WHERE external_id = ${externalId}`),
 
@@ -58,7 +90,6 @@ const make = Effect.gen(function* () {
         SELECT ${columns} FROM organizations
         WHERE id < ${idBefore(after)} AND removed_at IS NULL ORDER BY id DESC LIMIT ${count}`),
 
-    /** Marks the organization as removed. No slug contains a colon, so its own one is free afterwards. */
     remove: (id: string, by: ActorReference, at: Date) =>
       Effect.asVoid(
         Effect.orDie(sql`
@@ -67,7 +98,6 @@ const make = Effect.gen(function* () {
           WHERE id = ${id}`),
       ),
 
-    /** Removed organizations whose rows are being deleted. */
     listRemoved: records<RemovedOrganization>()(
       sql`SELECT id, removed_at AS "removedAt" FROM organizations WHERE removed_at IS NOT NULL ORDER BY id`,
     ),
@@ -76,10 +106,3 @@ const make = Effect.gen(function* () {
       Effect.asVoid(Effect.orDie(sql`DELETE FROM organizations WHERE id = ${id} AND removed_at IS NOT NULL`)),
   }
 })
-
-/** Stores organizations. */
-export class OrganizationsRepo extends Context.Service<OrganizationsRepo, Effect.Success<typeof make>>()(
-  "keyshelf/organizations/Repo",
-) {
-  static readonly layer = Layer.effect(OrganizationsRepo, make)
-}

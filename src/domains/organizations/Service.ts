@@ -4,8 +4,9 @@ import { Operator } from "../../kernel/contract/Caller.ts"
 import { requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
-import type { PageRequest } from "../../kernel/contract/Page.ts"
+import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import { invalid, noSuch } from "../../kernel/contract/Problem.ts"
+import type { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
@@ -20,18 +21,50 @@ const externalIdTaken = (externalId: string) => ({
   detail: `Another organization has the external id "${externalId}". Choose a different external id.`,
 })
 
-const make = Effect.gen(function* () {
+/** Manages the tenants of this installation. Only the operator has access. */
+export class Organizations extends Context.Service<
+  Organizations,
+  {
+    /** Creates an organization, or returns the one that has the external id of the body. */
+    readonly create: (
+      input: CreateOrganization,
+    ) => Effect.Effect<
+      { readonly organization: Organization; readonly isNew: boolean },
+      CreateOrganizationSlugTaken,
+      Operator
+    >
+    /** The organization with an id. A removed one is not found. */
+    readonly get: (id: string) => Effect.Effect<Organization, OrganizationNotFound>
+    /** A page of organizations, newest first. */
+    readonly list: (request: PageRequest) => Effect.Effect<Page<Organization>, InvalidCursor>
+    /** Changes the name or the external id of an organization. */
+    readonly update: (
+      id: string,
+      input: UpdateOrganization,
+    ) => Effect.Effect<
+      Organization,
+      ValidationFailed | OrganizationNotFound | UpdateOrganizationExternalIdTaken,
+      Operator
+    >
+    /** Removes an organization. `confirmation` must be its slug. Its rows are deleted in the background. */
+    readonly remove: (
+      id: string,
+      confirmation: string,
+    ) => Effect.Effect<void, ValidationFailed | OrganizationNotFound, Operator>
+  }
+>()("keyshelf/organizations/Organizations") {
+  static readonly layer = Layer.effect(
+    Organizations,
+    Effect.suspend(() => make),
+  )
+}
+
+/** Creates an organization, unless one has its external id. */
+const creation = Effect.gen(function* () {
   const repo = yield* OrganizationsRepo
-  const cursors = yield* Cursors
   const transactions = yield* Transactions
-  const signals = yield* Signals
 
-  const isExternalIdTaken = (externalId: string | null, exceptId: string) =>
-    externalId === null
-      ? Effect.succeed(false)
-      : Effect.andThen(repo.lockExternalIds, repo.hasExternalId(externalId, exceptId))
-
-  const create = Effect.fn("Organizations.create")(function* (input: CreateOrganization) {
+  return Effect.fn("Organizations.create")(function* (input: CreateOrganization) {
     const { actor } = yield* Operator
     const at = yield* now
     const organization = {
@@ -63,6 +96,18 @@ const make = Effect.gen(function* () {
       }),
     )
   })
+})
+
+const make = Effect.gen(function* () {
+  const repo = yield* OrganizationsRepo
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
+  const signals = yield* Signals
+
+  const isExternalIdTaken = (externalId: string | null, exceptId: string) =>
+    externalId === null
+      ? Effect.succeed(false)
+      : Effect.andThen(repo.lockExternalIds, repo.hasExternalId(externalId, exceptId))
 
   const get = Effect.fn("Organizations.get")(function* (id: string) {
     const organization = yield* repo.find(id)
@@ -115,12 +160,5 @@ const make = Effect.gen(function* () {
     )
   })
 
-  return { create, get, list, update, remove }
+  return { create: yield* creation, get, list, update, remove }
 })
-
-/** Manages the tenants of this installation. Only the operator has access. */
-export class Organizations extends Context.Service<Organizations, Effect.Success<typeof make>>()(
-  "keyshelf/organizations/Organizations",
-) {
-  static readonly layer = Layer.effect(Organizations, make)
-}

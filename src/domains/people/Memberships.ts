@@ -5,10 +5,12 @@ import { Operator, platformIdentity } from "../../kernel/contract/Caller.ts"
 import type { ActorReference, Role } from "../../kernel/contract/Caller.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
-import type { PageRequest } from "../../kernel/contract/Page.ts"
+import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import { invalid } from "../../kernel/contract/Problem.ts"
+import type { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
+import type { Transaction } from "../../kernel/database/Transactions.ts"
 import { Organizations } from "../organizations/Service.ts"
 import {
   CreateMembershipAlreadyMember,
@@ -21,6 +23,7 @@ import type { CreateMembership, Membership } from "./Model.ts"
 import { requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { PeopleRepo } from "./Repo.ts"
 import type { MembershipRow } from "./Repo.ts"
+import type { OrganizationNotFound } from "../organizations/Errors.ts"
 
 const recordOf = ({ id: _, ...membership }: MembershipRow): Membership => membership
 
@@ -28,14 +31,64 @@ const isPlatformIdentity = (userId: string): boolean => userId.toLowerCase() ===
 const notAMember = (userId: string) =>
   new MembershipNotFound({ detail: `The user ${userId} is not a member of this organization.` })
 
-const make = Effect.gen(function* () {
+interface MembershipFilters {
+  /** Whether ended memberships are listed too. */
+  readonly includeRemoved?: "true" | "false"
+}
+
+/** Manages the memberships of people in organizations. */
+export class Memberships extends Context.Service<
+  Memberships,
+  {
+    /** Stores a membership and emits its event. The caller holds the membership's lock. */
+    readonly add: (
+      organizationId: string,
+      user: ActorReference,
+      role: Role,
+      actor: ActorReference,
+    ) => Effect.Effect<MembershipRow, never, Transaction>
+    /** Adds a person to an organization. */
+    readonly create: (
+      organizationId: string,
+      input: CreateMembership,
+    ) => Effect.Effect<Membership, ValidationFailed | OrganizationNotFound | CreateMembershipAlreadyMember, Operator>
+    /** A page of the memberships of an organization, newest first, with `includeRemoved` also those that ended. */
+    readonly list: (
+      organizationId: string,
+      request: PageRequest & MembershipFilters,
+    ) => Effect.Effect<Page<Membership>, InvalidCursor | OrganizationNotFound>
+    /** Changes the role of a member. */
+    readonly update: (
+      organizationId: string,
+      userId: string,
+      input: UpdateMembership,
+    ) => Effect.Effect<
+      Membership,
+      ValidationFailed | OrganizationNotFound | UpdateMembershipPlatformIdentity | MembershipNotFound,
+      Operator
+    >
+    /** Ends a membership. The person can be added again. */
+    readonly remove: (
+      organizationId: string,
+      userId: string,
+    ) => Effect.Effect<void, OrganizationNotFound | MembershipNotFound | RemoveMembershipPlatformIdentity, Operator>
+    /** Ends all memberships of a person in all organizations. The caller holds the lock of the person. */
+    readonly removeAllOf: (userId: string, actor: ActorReference) => Effect.Effect<void, never, Transaction>
+  }
+>()("keyshelf/people/Memberships") {
+  static readonly layer = Layer.effect(
+    Memberships,
+    Effect.suspend(() => make),
+  )
+}
+
+/** Adds members to organizations. */
+const additions = Effect.gen(function* () {
   const repo = yield* PeopleRepo
   const organizations = yield* Organizations
   const events = yield* Events
-  const cursors = yield* Cursors
   const transactions = yield* Transactions
 
-  /** Stores a membership and emits its event. The caller holds the membership's lock. */
   const add = Effect.fnUntraced(function* (
     organizationId: string,
     user: ActorReference,
@@ -57,9 +110,9 @@ const make = Effect.gen(function* () {
     return row
   })
 
-  const create = Effect.fn("Memberships.create")(function* (orgId: string, { role, userId }: CreateMembership) {
+  const create = Effect.fn("Memberships.create")(function* (organization: string, { role, userId }: CreateMembership) {
     const { actor } = yield* Operator
-    const { id: organizationId } = yield* organizations.get(orgId)
+    const { id: organizationId } = yield* organizations.get(organization)
     if (isPlatformIdentity(userId)) {
       return yield* new CreateMembershipAlreadyMember({
         detail: `${platformIdentity.name} is a member of every organization and cannot be added.`,
@@ -80,11 +133,55 @@ const make = Effect.gen(function* () {
     )
   })
 
+  return { add, create }
+})
+
+/** Ends memberships. */
+const removals = Effect.gen(function* () {
+  const repo = yield* PeopleRepo
+  const organizations = yield* Organizations
+  const events = yield* Events
+  const transactions = yield* Transactions
+
+  const removeAllOf = Effect.fnUntraced(function* (userId: string, actor: ActorReference) {
+    for (const row of yield* repo.removeMembershipsOf(userId, actor, yield* now)) {
+      yield* events.emit({ organizationId: row.organizationId, actor }, "MEMBERSHIP_REMOVED", recordOf(row))
+    }
+  })
+
+  const remove = Effect.fn("Memberships.remove")(function* (organization: string, userId: string) {
+    const { actor } = yield* Operator
+    const { id: organizationId } = yield* organizations.get(organization)
+    if (isPlatformIdentity(userId)) {
+      return yield* new RemoveMembershipPlatformIdentity({
+        detail: `${platformIdentity.name} is a member of every organization and cannot be removed.`,
+      })
+    }
+    yield* transactions.run(
+      Effect.gen(function* () {
+        yield* repo.lockMembership(organizationId, userId)
+        const removed = yield* repo.removeMembership(organizationId, userId, actor, yield* now)
+        if (Option.isNone(removed)) return yield* notAMember(userId)
+        yield* events.emit({ organizationId, actor }, "MEMBERSHIP_REMOVED", recordOf(removed.value))
+      }),
+    )
+  })
+
+  return { remove, removeAllOf }
+})
+
+const make = Effect.gen(function* () {
+  const repo = yield* PeopleRepo
+  const organizations = yield* Organizations
+  const events = yield* Events
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
+
   const list = Effect.fn("Memberships.list")(function* (
-    orgId: string,
-    { includeRemoved = "false", ...request }: PageRequest & { readonly includeRemoved?: "true" | "false" },
+    organization: string,
+    { includeRemoved = "false", ...request }: PageRequest & MembershipFilters,
   ) {
-    const { id: organizationId } = yield* organizations.get(orgId)
+    const { id: organizationId } = yield* organizations.get(organization)
     const page = yield* cursors.page(
       { name: `organizations/${organizationId}/memberships`, organizationId: null, filters: { includeRemoved } },
       request,
@@ -94,9 +191,13 @@ const make = Effect.gen(function* () {
     return { ...page, items: page.items.map(recordOf) }
   })
 
-  const update = Effect.fn("Memberships.update")(function* (orgId: string, userId: string, input: UpdateMembership) {
+  const update = Effect.fn("Memberships.update")(function* (
+    organization: string,
+    userId: string,
+    input: UpdateMembership,
+  ) {
     const { actor } = yield* Operator
-    const { id: organizationId } = yield* organizations.get(orgId)
+    const { id: organizationId } = yield* organizations.get(organization)
     if (isPlatformIdentity(userId)) {
       return yield* new UpdateMembershipPlatformIdentity({
         detail: `${platformIdentity.name} is a member of every organization and has no role.`,
@@ -116,37 +217,5 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** Ends all memberships of a person in all organizations. The caller holds the lock of the person. */
-  const removeAllOf = Effect.fnUntraced(function* (userId: string, actor: ActorReference) {
-    for (const row of yield* repo.removeMembershipsOf(userId, actor, yield* now)) {
-      yield* events.emit({ organizationId: row.organizationId, actor }, "MEMBERSHIP_REMOVED", recordOf(row))
-    }
-  })
-
-  const remove = Effect.fn("Memberships.remove")(function* (orgId: string, userId: string) {
-    const { actor } = yield* Operator
-    const { id: organizationId } = yield* organizations.get(orgId)
-    if (isPlatformIdentity(userId)) {
-      return yield* new RemoveMembershipPlatformIdentity({
-        detail: `${platformIdentity.name} is a member of every organization and cannot be removed.`,
-      })
-    }
-    yield* transactions.run(
-      Effect.gen(function* () {
-        yield* repo.lockMembership(organizationId, userId)
-        const removed = yield* repo.removeMembership(organizationId, userId, actor, yield* now)
-        if (Option.isNone(removed)) return yield* notAMember(userId)
-        yield* events.emit({ organizationId, actor }, "MEMBERSHIP_REMOVED", recordOf(removed.value))
-      }),
-    )
-  })
-
-  return { add, create, list, update, remove, removeAllOf }
+  return { ...(yield* additions), list, update, ...(yield* removals) }
 })
-
-/** Manages the memberships of people in organizations. */
-export class Memberships extends Context.Service<Memberships, Effect.Success<typeof make>>()(
-  "keyshelf/people/Memberships",
-) {
-  static readonly layer = Layer.effect(Memberships, make)
-}

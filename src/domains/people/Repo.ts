@@ -1,13 +1,15 @@
 /** SQL statements for people and memberships. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Schema } from "effect"
+import type { Option } from "effect"
+import type { SqlClient } from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
 import { platformIdentity, Role } from "../../kernel/contract/Caller.ts"
 import type { ActorReference } from "../../kernel/contract/Caller.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
-import { decoded, advisoryLock, hasCitus, record, records, returnedRow } from "../../kernel/database/Statements.ts"
+import { decoded, advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { Member, Membership, User } from "./Model.ts"
 
 /** A membership with the id of its row, which lists are sorted by. */
@@ -15,6 +17,80 @@ export type MembershipRow = Membership & { readonly id: string }
 
 /** A member with the id of the membership's row, which lists are sorted by. */
 export type MemberRow = Member & { readonly id: string }
+
+const SignedInRow = Schema.Struct({
+  organizationId: Schema.String,
+  userId: Schema.NullOr(Schema.String),
+  isUserRemoved: Schema.Boolean,
+  userName: Schema.NullOr(Schema.String),
+  membershipId: Schema.NullOr(Schema.String),
+  role: Schema.NullOr(Role),
+})
+
+/** An organization, with the person of an identity and their current membership as far as there are any. */
+export type SignedIn = typeof SignedInRow.Type
+
+interface PeopleQueries {
+  /** Inserts the row. Returns false if another user has the issuer and subject. */
+  readonly insertUser: (row: User) => Effect.Effect<boolean>
+  readonly findUser: (id: string) => Effect.Effect<Option.Option<User>>
+  /** Locks a person who gets a membership. A removal of the person waits for the transaction, or comes first. */
+  readonly lockUserForShare: (id: string) => Effect.Effect<Option.Option<User>>
+  /** Marks a person as removed and forgets the e-mail address. Returns false if there is no such person. */
+  readonly removeUser: (id: string, by: ActorReference, at: Date) => Effect.Effect<boolean>
+  /** Takes issuer and subject from the removed person that has them, so that another person can have them. */
+  readonly releaseIdentity: (issuer: string, subject: string) => Effect.Effect<void>
+  readonly findUserByIdentity: (issuer: string, subject: string) => Effect.Effect<Option.Option<User>>
+  readonly listUsers: (after: Position | null, count: number) => Effect.Effect<ReadonlyArray<User>>
+  /**
+   * Reads at most two organizations that match an id, slug or external id. Each row has the person of this identity
+   * and their current membership, if any. Every request of a person runs this.
+   */
+  readonly findSignedIn: (
+    organization: string,
+    issuer: string,
+    subject: string,
+  ) => Effect.Effect<ReadonlyArray<SignedIn>>
+  /** Locks a person's membership until the transaction ends, so that creations and removals run one at a time. */
+  readonly lockMembership: (organizationId: string, userId: string) => Effect.Effect<void>
+  /** Reads all memberships of the person in the organization, current and removed. */
+  readonly membershipHistory: (
+    organizationId: string,
+    userId: string,
+  ) => Effect.Effect<ReadonlyArray<{ readonly removed: boolean }>>
+  readonly insertMembership: (row: MembershipRow) => Effect.Effect<void>
+  /** Reads the current membership and locks its row until the transaction ends. */
+  readonly lockCurrentMembership: (
+    organizationId: string,
+    userId: string,
+  ) => Effect.Effect<Option.Option<MembershipRow>>
+  /** Changes the role of the current membership. */
+  readonly updateRole: (organizationId: string, userId: string, role: Role) => Effect.Effect<void>
+  /** Ends all current memberships of a person and returns the changed rows. */
+  readonly removeMembershipsOf: (
+    userId: string,
+    by: ActorReference,
+    at: Date,
+  ) => Effect.Effect<ReadonlyArray<MembershipRow>>
+  /** Ends the current membership. Returns the changed row, or none if the person is not a member. */
+  readonly removeMembership: (
+    organizationId: string,
+    userId: string,
+    by: ActorReference,
+    at: Date,
+  ) => Effect.Effect<Option.Option<MembershipRow>>
+  readonly listMemberships: (
+    organizationId: string,
+    includeRemoved: boolean,
+    after: Position | null,
+    count: number,
+  ) => Effect.Effect<ReadonlyArray<MembershipRow>>
+  readonly listMembers: (
+    organizationId: string,
+    after: Position | null,
+    count: number,
+  ) => Effect.Effect<ReadonlyArray<MemberRow>>
+}
 
 const isUuid = Schema.is(Uuid)
 
@@ -24,31 +100,14 @@ interface MembershipSql {
   readonly join: Fragment
 }
 
-const make = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
-  const isSharded = yield* hasCitus(sql)
-  const userColumns = sql.literal(`id, name, email, issuer, subject, created_at AS "createdAt",
-    created_by AS "createdBy"`)
-  const membershipColumns = sql.literal(`memberships.id, memberships.organization_id AS "organizationId",
-    memberships.user_id AS "userId", users.name AS "userName", memberships.role,
-    memberships.created_at AS "createdAt", memberships.created_by AS "createdBy",
-    memberships.removed_at AS "removedAt"`)
-  const signedIn = decoded(
-    Schema.Struct({
-      organizationId: Schema.String,
-      userId: Schema.NullOr(Schema.String),
-      isUserRemoved: Schema.Boolean,
-      userName: Schema.NullOr(Schema.String),
-      membershipId: Schema.NullOr(Schema.String),
-      role: Schema.NullOr(Role),
-    }),
-  )
-
-  // On Citus a row lock in a reference table locks all of its rows against writes: first sign-ins of two people would be a deadlock.
-  const lockPerson = (id: string, mode: "alone" | "shared") =>
-    isSharded ? advisoryLock(sql, `users:${id.toLowerCase()}`, mode) : Effect.void
-
-  const organizationsNamed = (name: string, issuer: string, subject: string, { columns, join }: MembershipSql) => sql`
+/** Reads at most two organizations with this id, slug or external id, each with the person of an identity. */
+export const findOrganizations = (
+  sql: SqlClient,
+  name: string,
+  { issuer, subject }: { readonly issuer: string; readonly subject: string },
+  { columns, join }: MembershipSql,
+) =>
+  decoded(SignedInRow)(sql`
     SELECT organizations.id AS "organizationId", users.id AS "userId", users.name AS "userName",
       users.removed_at IS NOT NULL AS "isUserRemoved", ${columns}
     FROM organizations
@@ -57,26 +116,24 @@ const make = Effect.gen(function* () {
     WHERE organizations.removed_at IS NULL AND (
       organizations.id = ${isUuid(name) ? name : null}::uuid
       OR organizations.slug = ${name} OR organizations.external_id = ${name})
-    LIMIT 2`
+    LIMIT 2`)
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const userColumns = sql.literal(`id, name, email, issuer, subject, created_at AS "createdAt",
+    created_by AS "createdBy"`)
+  const membershipColumns = sql.literal(`memberships.id, memberships.organization_id AS "organizationId",
+    memberships.user_id AS "userId", users.name AS "userName", memberships.role,
+    memberships.created_at AS "createdAt", memberships.created_by AS "createdBy",
+    memberships.removed_at AS "removedAt"`)
   const joinedMembership = {
     columns: sql.literal('memberships.id AS "membershipId", memberships.role'),
     join: sql.literal(`LEFT JOIN memberships ON memberships.organization_id = organizations.id
       AND memberships.user_id = users.id AND memberships.removed_at IS NULL`),
   }
-  const noMembership = { columns: sql.literal('NULL AS "membershipId", NULL AS role'), join: sql.literal("") }
-
-  /** On Citus a join with organizations that are found by name would ask all shards. */
-  const withMembership = <Row extends { readonly organizationId: string; readonly userId: string | null }>(row: Row) =>
-    Effect.map(
-      decoded(Schema.Struct({ membershipId: Schema.String, role: Role }))(sql`
-        SELECT id AS "membershipId", role FROM memberships
-        WHERE organization_id = ${row.organizationId} AND user_id = ${row.userId} AND removed_at IS NULL`),
-      ([membership]) => ({ ...row, ...membership }),
-    )
 
   return {
-    /** Inserts the row. Returns false if another user has the issuer and subject. */
-    insertUser: (row: User) =>
+    insertUser: (row) =>
       returnedRow(sql`
         INSERT INTO users (id, name, email, issuer, subject, created_at, created_by)
         VALUES (${row.id}, ${row.name}, ${row.email}, ${row.issuer}, ${row.subject}, ${row.createdAt},
@@ -84,69 +141,49 @@ const make = Effect.gen(function* () {
         ON CONFLICT ON CONSTRAINT users_identity DO NOTHING
         RETURNING id`),
 
-    findUser: (id: string) =>
+    findUser: (id) =>
       record<User>()(sql`
         SELECT ${userColumns} FROM users
         WHERE id = ${id} AND removed_at IS NULL AND id <> ${platformIdentity.id}`),
 
-    /** Locks a person who gets a membership. A removal of the person waits for the transaction, or comes first. */
-    lockUserForShare: (id: string) =>
-      Effect.andThen(
-        lockPerson(id, "shared"),
-        record<User>()(sql`
-          SELECT ${userColumns} FROM users
-          WHERE id = ${id} AND removed_at IS NULL AND id <> ${platformIdentity.id} ${isSharded ? sql`` : sql`FOR SHARE`}`),
-      ),
+    lockUserForShare: (id) =>
+      record<User>()(sql`
+        SELECT ${userColumns} FROM users
+        WHERE id = ${id} AND removed_at IS NULL AND id <> ${platformIdentity.id} FOR SHARE`),
 
-    /** Marks a person as removed and forgets the e-mail address. Returns false if there is no such person. */
-    removeUser: (id: string, by: ActorReference, at: Date) =>
-      Effect.andThen(
-        lockPerson(id, "alone"),
-        returnedRow(sql`
-          UPDATE users SET removed_at = ${at}, removed_by = ${sql.json(by)}, email = NULL
-          WHERE id = ${id} AND removed_at IS NULL RETURNING id`),
-      ),
+    removeUser: (id, by, at) =>
+      returnedRow(sql`
+        UPDATE users SET removed_at = ${at}, removed_by = ${sql.json(by)}, email = NULL
+        WHERE id = ${id} AND removed_at IS NULL RETURNING id`),
 
-    /** Takes issuer and subject from the removed person that has them, so that another person can have them. */
-    releaseIdentity: (issuer: string, subject: string) =>
+    releaseIdentity: (issuer, subject) =>
       Effect.asVoid(
         Effect.orDie(sql`
           UPDATE users SET issuer = NULL, subject = NULL
           WHERE issuer = ${issuer} AND subject = ${subject} AND removed_at IS NOT NULL`),
       ),
 
-    findUserByIdentity: (issuer: string, subject: string) =>
+    findUserByIdentity: (issuer, subject) =>
       record<User>()(sql`SELECT ${userColumns} FROM users WHERE issuer = ${issuer} AND subject = ${subject}`),
 
-    listUsers: (after: Position | null, count: number) =>
+    listUsers: (after, count) =>
       records<User>()(sql`
         SELECT ${userColumns} FROM users
         WHERE id < ${idBefore(after)} AND removed_at IS NULL AND id <> ${platformIdentity.id}
         ORDER BY id DESC LIMIT ${count}`),
 
-    /**
-     * Reads at most two organizations that match an id, slug or external id. Each row has the person of this identity
-     * and their current membership, if any. Every request of a person runs this.
-     */
-    findSignedIn: (organization: string, issuer: string, subject: string) =>
-      isSharded
-        ? Effect.flatMap(
-            signedIn(organizationsNamed(organization, issuer, subject, noMembership)),
-            Effect.forEach(withMembership),
-          )
-        : signedIn(organizationsNamed(organization, issuer, subject, joinedMembership)),
+    findSignedIn: (organization, issuer, subject) =>
+      findOrganizations(sql, organization, { issuer, subject }, joinedMembership),
 
-    /** Locks a person's membership until the transaction ends, so that creations and removals run one at a time. */
-    lockMembership: (organizationId: string, userId: string) =>
+    lockMembership: (organizationId, userId) =>
       advisoryLock(sql, `memberships:${organizationId}:${userId.toLowerCase()}`),
 
-    /** Reads all memberships of the person in the organization, current and removed. */
-    membershipHistory: (organizationId: string, userId: string) =>
+    membershipHistory: (organizationId, userId) =>
       decoded(Schema.Struct({ removed: Schema.Boolean }))(sql`
         SELECT removed_at IS NOT NULL AS removed FROM memberships
         WHERE organization_id = ${organizationId} AND user_id = ${userId}`),
 
-    insertMembership: (row: MembershipRow) =>
+    insertMembership: (row) =>
       Effect.asVoid(
         Effect.orDie(sql`
           INSERT INTO memberships (organization_id, id, user_id, role, created_at, created_by)
@@ -154,31 +191,27 @@ const make = Effect.gen(function* () {
             ${sql.json(row.createdBy)})`),
       ),
 
-    /** Reads the current membership and locks its row until the transaction ends. */
-    lockCurrentMembership: (organizationId: string, userId: string) =>
+    lockCurrentMembership: (organizationId, userId) =>
       record<MembershipRow>()(sql`
         SELECT ${membershipColumns} FROM memberships JOIN users ON users.id = memberships.user_id
         WHERE memberships.organization_id = ${organizationId} AND memberships.user_id = ${userId}
           AND memberships.removed_at IS NULL FOR UPDATE OF memberships`),
 
-    /** Changes the role of the current membership. */
-    updateRole: (organizationId: string, userId: string, role: Role) =>
+    updateRole: (organizationId, userId, role) =>
       Effect.asVoid(
         Effect.orDie(sql`
           UPDATE memberships SET role = ${role}
           WHERE organization_id = ${organizationId} AND user_id = ${userId} AND removed_at IS NULL`),
       ),
 
-    /** Ends all current memberships of a person and returns the changed rows. */
-    removeMembershipsOf: (userId: string, by: ActorReference, at: Date) =>
+    removeMembershipsOf: (userId, by, at) =>
       records<MembershipRow>()(sql`
         UPDATE memberships SET removed_at = ${at}, removed_by = ${sql.json(by)}
         FROM users
         WHERE memberships.user_id = ${userId} AND memberships.removed_at IS NULL AND users.id = memberships.user_id
         RETURNING ${membershipColumns}`),
 
-    /** Ends the current membership. Returns the changed row, or none if the person is not a member. */
-    removeMembership: (organizationId: string, userId: string, by: ActorReference, at: Date) =>
+    removeMembership: (organizationId, userId, by, at) =>
       record<MembershipRow>()(sql`
         UPDATE memberships SET removed_at = ${at}, removed_by = ${sql.json(by)}
         FROM users
@@ -186,14 +219,14 @@ const make = Effect.gen(function* () {
           AND memberships.removed_at IS NULL AND users.id = memberships.user_id
         RETURNING ${membershipColumns}`),
 
-    listMemberships: (organizationId: string, includeRemoved: boolean, after: Position | null, count: number) =>
+    listMemberships: (organizationId, includeRemoved, after, count) =>
       records<MembershipRow>()(sql`
         SELECT ${membershipColumns} FROM memberships JOIN users ON users.id = memberships.user_id
         WHERE memberships.organization_id = ${organizationId} AND memberships.id < ${idBefore(after)}
           AND (${includeRemoved} OR memberships.removed_at IS NULL)
         ORDER BY memberships.id DESC LIMIT ${count}`),
 
-    listMembers: (organizationId: string, after: Position | null, count: number) =>
+    listMembers: (organizationId, after, count) =>
       records<MemberRow>()(sql`
         SELECT memberships.id, json_build_object('id', users.id, 'name', users.name, 'email', users.email) AS user,
           memberships.role, memberships.created_at AS "createdAt"
@@ -201,10 +234,10 @@ const make = Effect.gen(function* () {
         WHERE memberships.organization_id = ${organizationId} AND memberships.id < ${idBefore(after)}
           AND memberships.removed_at IS NULL
         ORDER BY memberships.id DESC LIMIT ${count}`),
-  }
+  } satisfies PeopleQueries
 })
 
 /** Stores people and memberships. */
-export class PeopleRepo extends Context.Service<PeopleRepo, Effect.Success<typeof make>>()("keyshelf/people/Repo") {
+export class PeopleRepo extends Context.Service<PeopleRepo, PeopleQueries>()("keyshelf/people/Repo") {
   static readonly layer = Layer.effect(PeopleRepo, make)
 }

@@ -17,6 +17,23 @@ const notAMember = () =>
     detail: "The token must name an organization that the person is a member of. Ask the operator for a membership.",
   })
 
+/** Admits people with tokens of the identity provider. */
+export class SignIn extends Context.Service<
+  SignIn,
+  {
+    /**
+     * Reads the person from the database for every request, so that a removal or a new role applies to the next one.
+     * Fails with {@link NotAMember} if the token names no organization or the person is not a member of it.
+     */
+    readonly admit: (provider: Provider, claims: Claims) => Effect.Effect<Person, NotAMember>
+  }
+>()("keyshelf/people/SignIn") {
+  static readonly layer = Layer.effect(
+    SignIn,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const repo = yield* PeopleRepo
   const memberships = yield* Memberships
@@ -70,10 +87,6 @@ const make = Effect.gen(function* () {
     }
   })
 
-  /**
-   * Reads the person from the database for every request, so that a removal or a new role applies to the next one.
-   * Fails with {@link NotAMember} if the token names no organization or the person is not a member of it.
-   */
   const admit = Effect.fnUntraced(function* (provider: Provider, claims: Claims) {
     let found = yield* find(provider, claims)
     if (found.membership === undefined && provider.provisioning === "just-in-time") {
@@ -95,8 +108,3 @@ const make = Effect.gen(function* () {
 
   return { admit }
 })
-
-/** Admits people with tokens of the identity provider. */
-export class SignIn extends Context.Service<SignIn, Effect.Success<typeof make>>()("keyshelf/people/SignIn") {
-  static readonly layer = Layer.effect(SignIn, make)
-}

@@ -3,8 +3,9 @@ import { Context, Effect, Layer, Option } from "effect"
 import { Operator, platformIdentity } from "../../kernel/contract/Caller.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
-import type { PageRequest } from "../../kernel/contract/Page.ts"
+import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import { invalid, noSuch } from "../../kernel/contract/Problem.ts"
+import type { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { CreateUserIdentityTaken, RemoveUserPlatformIdentity, UserNotFound } from "./Errors.ts"
@@ -13,6 +14,26 @@ import type { CreateUser, User } from "./Model.ts"
 import { PeopleRepo } from "./Repo.ts"
 
 const notFound = (id: string) => new UserNotFound({ detail: noSuch("user", id) })
+
+/** Manages the people of this installation, without `system:platform`. */
+export class Users extends Context.Service<
+  Users,
+  {
+    /** Creates a person, with an identity of the provider if the body names one. No other person may have it. */
+    readonly create: (input: CreateUser) => Effect.Effect<User, ValidationFailed | CreateUserIdentityTaken, Operator>
+    /** The person with an id. */
+    readonly get: (id: string) => Effect.Effect<User, UserNotFound>
+    /** A page of people, newest first. */
+    readonly list: (request: PageRequest) => Effect.Effect<Page<User>, InvalidCursor>
+    /** Removes a person and ends all memberships. */
+    readonly remove: (id: string) => Effect.Effect<void, UserNotFound | RemoveUserPlatformIdentity, Operator>
+  }
+>()("keyshelf/people/Users") {
+  static readonly layer = Layer.effect(
+    Users,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* PeopleRepo
@@ -73,8 +94,3 @@ const make = Effect.gen(function* () {
 
   return { create, get, list, remove }
 })
-
-/** Manages the people of this installation, without `system:platform`. */
-export class Users extends Context.Service<Users, Effect.Success<typeof make>>()("keyshelf/people/Users") {
-  static readonly layer = Layer.effect(Users, make)
-}

@@ -7,6 +7,8 @@ import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { Release } from "./Model.ts"
+import type { Option } from "effect"
+import type { Affected } from "../../kernel/contract/dryruns/Impact.ts"
 
 /** A release without its components, which are stored in separate rows. */
 export type ReleaseRow = Omit<Release, "componentIds" | "components">
@@ -14,6 +16,53 @@ export type ReleaseRow = Omit<Release, "componentIds" | "components">
 /** A component with the id of the release that links it. */
 interface LinkedComponent extends Component {
   readonly releaseId: string
+}
+
+/** Stores and reads releases and their links to components. */
+export class ReleasesRepo extends Context.Service<
+  ReleasesRepo,
+  {
+    /** Stores the row if its slug is free and returns whether it was. */
+    readonly insert: (organizationId: string, row: ReleaseRow) => Effect.Effect<boolean>
+    /** Links the components in the order of their ids. */
+    readonly link: (organizationId: string, id: string, componentIds: ReadonlyArray<string>) => Effect.Effect<void>
+    /** Finds components by id, sorted by id, and locks them: none can be deleted before its link commits. */
+    readonly lockComponents: (
+      organizationId: string,
+      ids: ReadonlyArray<string>,
+    ) => Effect.Effect<ReadonlyArray<Component>>
+    /** The components of the given releases. Components of one release are in link order. */
+    readonly componentsOf: (
+      organizationId: string,
+      ids: ReadonlyArray<string>,
+    ) => Effect.Effect<ReadonlyArray<LinkedComponent>>
+    /** ??? */
+    readonly findBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<ReleaseRow>>
+    /** ??? */
+    readonly list: (
+      organizationId: string,
+      after: Position | null,
+      count: number,
+    ) => Effect.Effect<ReadonlyArray<ReleaseRow>>
+    /** Locks the row: no zone can switch to the release before the transaction ends. */
+    readonly lockBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<ReleaseRow>>
+    /** Finds a zone that currently runs the release. */
+    readonly zonesOn: (
+      organizationId: string,
+      id: string,
+    ) => Effect.Effect<
+      Affected<{
+        readonly slug: string
+      }>
+    >
+    /** Deletes the release and, by cascade, its links. */
+    readonly delete: (organizationId: string, id: string) => Effect.Effect<void>
+  }
+>()("keyshelf/releases/Repo") {
+  static readonly layer = Layer.effect(
+    ReleasesRepo,
+    Effect.suspend(() => make),
+  )
 }
 
 const make = Effect.gen(function* () {
@@ -24,7 +73,6 @@ const make = Effect.gen(function* () {
     components.created_at AS "createdAt", components.created_by AS "createdBy"`)
 
   return {
-    /** Stores the row if its slug is free and returns whether it was. */
     insert: (organizationId: string, row: ReleaseRow) =>
       returnedRow(sql`
         INSERT INTO releases (organization_id, id, slug, version, description, created_at, created_by)
@@ -33,7 +81,6 @@ const make = Effect.gen(function* () {
         ON CONFLICT ON CONSTRAINT releases_slug DO NOTHING
         RETURNING id`),
 
-    /** Links the components in the order of their ids. */
     link: (organizationId: string, id: string, componentIds: ReadonlyArray<string>) =>
       Effect.asVoid(
         Effect.orDie(sql`
@@ -42,14 +89,12 @@ const make = Effect.gen(function* () {
           FROM unnest(${componentIds}::uuid[]) WITH ORDINALITY AS linked (component_id, ordinal)`),
       ),
 
-    /** Finds components by id, sorted by id, and locks them: none can be deleted before its link commits. */
     lockComponents: (organizationId: string, ids: ReadonlyArray<string>) =>
       records<Component>()(sql`
         SELECT ${componentColumns} FROM components
         WHERE organization_id = ${organizationId} AND id = ANY(${ids}::uuid[])
         ORDER BY id FOR KEY SHARE`),
 
-    /** The components of the given releases. Components of one release are in link order. */
     componentsOf: (organizationId: string, ids: ReadonlyArray<string>) =>
       records<LinkedComponent>()(sql`
         SELECT link.release_id AS "releaseId", ${componentColumns}
@@ -69,12 +114,10 @@ const make = Effect.gen(function* () {
         WHERE organization_id = ${organizationId} AND id < ${idBefore(after)}
         ORDER BY id DESC LIMIT ${count}`),
 
-    /** Locks the row: no zone can switch to the release before the transaction ends. */
     lockBySlug: (organizationId: string, slug: string) =>
       record<ReleaseRow>()(sql`
         SELECT ${columns} FROM releases WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
 
-    /** Finds a zone that currently runs the release. */
     zonesOn: (organizationId: string, id: string) =>
       affectedRows<{ readonly slug: string }>()(
         sql,
@@ -82,15 +125,7 @@ const make = Effect.gen(function* () {
           SELECT slug FROM deployment_zones WHERE organization_id = ${organizationId} AND release_id = ${id} ORDER BY id`,
       ),
 
-    /** Deletes the release and, by cascade, its links. */
     delete: (organizationId: string, id: string) =>
       Effect.asVoid(Effect.orDie(sql`DELETE FROM releases WHERE organization_id = ${organizationId} AND id = ${id}`)),
   }
 })
-
-/** Stores and reads releases and their links to components. */
-export class ReleasesRepo extends Context.Service<ReleasesRepo, Effect.Success<typeof make>>()(
-  "keyshelf/releases/Repo",
-) {
-  static readonly layer = Layer.effect(ReleasesRepo, make)
-}

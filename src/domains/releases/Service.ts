@@ -15,11 +15,40 @@ import type { CreateRelease, Release } from "./Model.ts"
 import { ReleasesRepo } from "./Repo.ts"
 import type { ReleaseRow } from "./Repo.ts"
 import { repeatedComponentErrors, unknownComponentErrors } from "./Rules.ts"
+import type { ValidationFailed, InvalidCursor } from "../../kernel/contract/Problem.ts"
 
 const notFound = (slug: string) => new ReleaseNotFound({ detail: noSuch("release", slug) })
 
 const rejectIfAny = (errors: ReadonlyArray<ValidationError>) =>
   failWithErrors(errors, "`componentIds` must contain ids of existing components, each only once.")
+
+/** Creates, reads and deletes releases of the caller's organization. */
+export class Releases extends Context.Service<
+  Releases,
+  {
+    /** ??? */
+    readonly create: (input: CreateRelease) => Effect.Effect<Release, ValidationFailed | CreateReleaseSlugTaken, Caller>
+    /** ??? */
+    readonly get: (slug: string) => Effect.Effect<Release, ReleaseNotFound, Caller>
+    /** ??? */
+    readonly list: (request: PageRequest) => Effect.Effect<
+      {
+        readonly items: Release[]
+        readonly hasMore: boolean
+        readonly nextCursor: string
+      },
+      InvalidCursor,
+      Caller
+    >
+    /** ??? */
+    readonly delete: (slug: string) => Effect.Effect<void, ReleaseNotFound | DeleteReleaseDeployed, Caller>
+  }
+>()("keyshelf/releases/Releases") {
+  static readonly layer = Layer.effect(
+    Releases,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* ReleasesRepo
@@ -118,8 +147,3 @@ const make = Effect.gen(function* () {
 
   return { create, get, list, delete: remove }
 })
-
-/** Creates, reads and deletes releases of the caller's organization. */
-export class Releases extends Context.Service<Releases, Effect.Success<typeof make>>()("keyshelf/releases/Releases") {
-  static readonly layer = Layer.effect(Releases, make)
-}

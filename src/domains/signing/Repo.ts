@@ -6,6 +6,52 @@ import type { Position } from "../../kernel/contract/Page.ts"
 import { isRemoved } from "../../kernel/database/RemovedOrganizations.ts"
 import { advisoryLock, executed, record, records } from "../../kernel/database/Statements.ts"
 import type { KeyPurpose, KeyState, StoredKey } from "./Model.ts"
+import type { Option } from "effect"
+
+/** Stores and reads signing keys. */
+export class SigningKeysRepo extends Context.Service<
+  SigningKeysRepo,
+  {
+    /** Until the transaction ends, only this transaction creates and activates keys of this purpose. */
+    readonly lockPurpose: (organizationId: string, purpose: KeyPurpose) => Effect.Effect<void>
+    /**
+     * Reads the key that signs, and keeps it the current one until the transaction ends. Finds none while another transaction
+     * activates the next one: {@link lockPurpose} waits for it.
+     */
+    readonly keepCurrent: (organizationId: string, purpose: KeyPurpose) => Effect.Effect<Option.Option<StoredKey>>
+    /** ??? */
+    readonly findCurrent: (organizationId: string, purpose: KeyPurpose) => Effect.Effect<Option.Option<StoredKey>>
+    /** ??? */
+    readonly findNext: (organizationId: string, purpose: KeyPurpose) => Effect.Effect<Option.Option<StoredKey>>
+    /** ??? */
+    readonly insert: (row: StoredKey) => Effect.Effect<void>
+    /** ??? */
+    readonly find: (organizationId: string, kid: string) => Effect.Effect<Option.Option<StoredKey>>
+    /** Locks the row for a change. */
+    readonly lock: (organizationId: string, kid: string) => Effect.Effect<Option.Option<StoredKey>>
+    /** ??? */
+    readonly list: (
+      organizationId: string,
+      after: Position | null,
+      count: number,
+    ) => Effect.Effect<ReadonlyArray<StoredKey>>
+    /** The keys of a purpose that are not revoked, newest first; none if the organization is removed. */
+    readonly findTrusted: (organizationId: string, purpose: KeyPurpose) => Effect.Effect<ReadonlyArray<StoredKey>>
+    /** All keys of a purpose, newest first. */
+    readonly findAll: (organizationId: string, purpose: KeyPurpose) => Effect.Effect<ReadonlyArray<StoredKey>>
+    /** Retires the key that signs. Its private half is cleared. */
+    readonly retireCurrent: (organizationId: string, purpose: KeyPurpose) => Effect.Effect<void>
+    /** ??? */
+    readonly activate: (organizationId: string, kid: string, at: Date) => Effect.Effect<void>
+    /** Revokes a key. Its private half is cleared. */
+    readonly revoke: (organizationId: string, kid: string, at: Date) => Effect.Effect<void>
+  }
+>()("keyshelf/signing/Repo") {
+  static readonly layer = Layer.effect(
+    SigningKeysRepo,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -18,14 +64,9 @@ const make = Effect.gen(function* () {
       WHERE organization_id = ${organizationId} AND purpose = ${purpose} AND state = ${state}`)
 
   return {
-    /** Until the transaction ends, only this transaction creates and activates keys of this purpose. */
     lockPurpose: (organizationId: string, purpose: KeyPurpose) =>
       advisoryLock(sql, `signing-keys/${organizationId}/${purpose}`),
 
-    /**
-     * Reads the key that signs, and keeps it the current one until the transaction ends. Finds none while another transaction
-     * activates the next one: {@link lockPurpose} waits for it.
-     */
     keepCurrent: (organizationId: string, purpose: KeyPurpose) =>
       record<StoredKey>()(sql`
         SELECT ${columns} FROM signing_keys
@@ -47,7 +88,6 @@ const make = Effect.gen(function* () {
         sql`SELECT ${columns} FROM signing_keys WHERE organization_id = ${organizationId} AND kid = ${kid}`,
       ),
 
-    /** Locks the row for a change. */
     lock: (organizationId: string, kid: string) =>
       record<StoredKey>()(sql`
         SELECT ${columns} FROM signing_keys WHERE organization_id = ${organizationId} AND kid = ${kid} FOR UPDATE`),
@@ -57,7 +97,6 @@ const make = Effect.gen(function* () {
         SELECT ${columns} FROM signing_keys
         WHERE organization_id = ${organizationId} AND id < ${idBefore(after)} ORDER BY id DESC LIMIT ${count}`),
 
-    /** The keys of a purpose that are not revoked, newest first; none if the organization is removed. */
     findTrusted: (organizationId: string, purpose: KeyPurpose) =>
       records<StoredKey>()(sql`
         SELECT ${columns} FROM signing_keys
@@ -65,13 +104,11 @@ const make = Effect.gen(function* () {
           AND NOT ${sql.literal(isRemoved("signing_keys.organization_id"))}
         ORDER BY id DESC`),
 
-    /** All keys of a purpose, newest first. */
     findAll: (organizationId: string, purpose: KeyPurpose) =>
       records<StoredKey>()(sql`
         SELECT ${columns} FROM signing_keys
         WHERE organization_id = ${organizationId} AND purpose = ${purpose} ORDER BY id DESC`),
 
-    /** Retires the key that signs. Its private half is cleared. */
     retireCurrent: (organizationId: string, purpose: KeyPurpose) =>
       executed(sql`
         UPDATE signing_keys SET state = 'RETIRED', sealed = NULL
@@ -82,17 +119,9 @@ const make = Effect.gen(function* () {
         UPDATE signing_keys SET state = 'CURRENT', activated_at = ${at}
         WHERE organization_id = ${organizationId} AND kid = ${kid}`),
 
-    /** Revokes a key. Its private half is cleared. */
     revoke: (organizationId: string, kid: string, at: Date) =>
       executed(sql`
         UPDATE signing_keys SET state = 'REVOKED', revoked_at = ${at}, sealed = NULL
         WHERE organization_id = ${organizationId} AND kid = ${kid}`),
   }
 })
-
-/** Stores and reads signing keys. */
-export class SigningKeysRepo extends Context.Service<SigningKeysRepo, Effect.Success<typeof make>>()(
-  "keyshelf/signing/Repo",
-) {
-  static readonly layer = Layer.effect(SigningKeysRepo, make)
-}

@@ -34,7 +34,7 @@ import { Reservations } from "./reservations/Service.ts"
 import { TermsSnapshots } from "./snapshots/Service.ts"
 import { UsageRetention } from "./Retention.ts"
 
-/** The services of this domain on their repositories. */
+/** The services of this domain. `app/Services.ts` provides those of their repositories that depend on the kind of database. */
 export const layer = Layer.mergeAll(
   Usage.layer,
   TermsSnapshots.layer,
@@ -56,11 +56,7 @@ export const layer = Layer.mergeAll(
       CheckRepo.layer,
       AllowancesRepo.layer,
       PastRepo.layer,
-      CheckBatchRepo.layer,
       LedgerRepo.layer,
-      CountedIdsRepo.layer,
-      OptimisticRepo.layer,
-      CloudEventsRepo.layer,
       ReservationsRepo.layer,
       LeasesRepo.layer,
       ImpactRepo.layer,
@@ -71,4 +67,12 @@ export const layer = Layer.mergeAll(
       SumsRepo.layer,
     ),
   ),
+)
+
+/** The repositories of this domain whose statements depend on the kind of database, for one server. */
+export const repositories = Layer.mergeAll(
+  CheckBatchRepo.layer,
+  CloudEventsRepo.layer,
+  CountedIdsRepo.layer,
+  OptimisticRepo.layer,
 )

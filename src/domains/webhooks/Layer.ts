@@ -25,7 +25,10 @@ import { QueueRepo } from "./queue/QueueRepo.ts"
 import { QueueTransactions } from "./queue/QueueTransactions.ts"
 import { WebhookRetention } from "./Retention.ts"
 
-/** Endpoints, their secrets and the delivery history, with their repositories. */
+/**
+ * Endpoints, their secrets and the delivery history. `app/Services.ts` provides those of their repositories that depend on the kind of
+ * database.
+ */
 export const layer = Layer.mergeAll(
   WebhookEndpoints.layer,
   WebhookHistory.layer,
@@ -33,16 +36,7 @@ export const layer = Layer.mergeAll(
   WebhookRetention.layer,
 ).pipe(
   Layer.provideMerge(Layer.mergeAll(WebhookQueue.layer, BacklogRemover.layer, SigningSecrets.layer)),
-  Layer.provideMerge(
-    Layer.mergeAll(
-      EndpointsRepo.layer,
-      HistoryRepo.layer,
-      RecoveryRepo.layer,
-      BacklogRepo.layer,
-      QueueRepo.layer,
-      QueueTransactions.layer,
-    ),
-  ),
+  Layer.provideMerge(Layer.mergeAll(RecoveryRepo.layer, QueueRepo.layer, QueueTransactions.layer)),
 )
 
 /** The delivery engine. It shares the repositories of {@link layer} and needs a `WebhookSender`. */
@@ -58,5 +52,13 @@ export const engine = Deliveries.layer.pipe(
       Vacuum.layer,
     ),
   ),
-  Layer.provideMerge(Layer.mergeAll(AttemptsRepo.layer, PartitionsRepo.layer, QueueMaintenanceRepo.layer)),
+  Layer.provideMerge(Layer.merge(PartitionsRepo.layer, QueueMaintenanceRepo.layer)),
+)
+
+/** The repositories of this domain whose statements depend on the kind of database, for one server. */
+export const repositories = Layer.mergeAll(
+  AttemptsRepo.layer,
+  BacklogRepo.layer,
+  EndpointsRepo.layer,
+  HistoryRepo.layer,
 )

@@ -8,6 +8,59 @@ import type { Position } from "../../kernel/contract/Page.ts"
 import { pageIds, prefixOf } from "../../kernel/database/Pages.ts"
 import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import type { Deployment, DeploymentZone, ZoneFilters } from "./Model.ts"
+import type { Option } from "effect"
+import type { Affected } from "../../kernel/contract/dryruns/Impact.ts"
+
+/** Stores and reads deployment zones and their deployments. */
+export class DeploymentZonesRepo extends Context.Service<
+  DeploymentZonesRepo,
+  {
+    /** Stores the row if its slug is free and returns whether it was. */
+    readonly insert: (organizationId: string, row: DeploymentZone) => Effect.Effect<boolean>
+    /** ??? */
+    readonly findBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<DeploymentZone>>
+    /** ??? */
+    readonly list: (
+      organizationId: string,
+      filters: ZoneFilters,
+      after: Position | null,
+      count: number,
+    ) => Effect.Effect<ReadonlyArray<DeploymentZone>>
+    /** Locks the row: changes to one zone are serialized, and no instance can use it before the transaction ends. */
+    readonly lockBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<DeploymentZone>>
+    /** ??? */
+    readonly update: (organizationId: string, row: DeploymentZone) => Effect.Effect<void>
+    /** ??? */
+    readonly instancesIn: (organizationId: string, id: string) => Effect.Effect<Affected<AffectedInstance>>
+    /** Deletes the zone and, by cascade, its deployments. */
+    readonly delete: (organizationId: string, id: string) => Effect.Effect<void>
+    /** Finds a release and locks it: it cannot be deleted before the zone that runs it commits. */
+    readonly lockRelease: (
+      organizationId: string,
+      id: string,
+    ) => Effect.Effect<
+      Option.Option<{
+        readonly id: string
+        readonly slug: string
+        readonly version: string
+      }>
+    >
+    /** ??? */
+    readonly insertDeployment: (organizationId: string, zoneId: string, row: Deployment) => Effect.Effect<void>
+    /** ??? */
+    readonly listDeployments: (
+      organizationId: string,
+      zoneId: string,
+      after: Position | null,
+      count: number,
+    ) => Effect.Effect<ReadonlyArray<Deployment>>
+  }
+>()("keyshelf/zones/Repo") {
+  static readonly layer = Layer.effect(
+    DeploymentZonesRepo,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -16,7 +69,6 @@ const make = Effect.gen(function* () {
     created_at AS "createdAt", updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`)
 
   return {
-    /** Stores the row if its slug is free and returns whether it was. */
     insert: (organizationId: string, row: DeploymentZone) =>
       returnedRow(sql`
         INSERT INTO deployment_zones (organization_id, id, name, slug, description, type, metadata, release_id, created_at,
@@ -54,7 +106,6 @@ const make = Effect.gen(function* () {
         })}))
         ORDER BY id DESC`),
 
-    /** Locks the row: changes to one zone are serialized, and no instance can use it before the transaction ends. */
     lockBySlug: (organizationId: string, slug: string) =>
       record<DeploymentZone>()(sql`
         SELECT ${columns} FROM deployment_zones
@@ -78,13 +129,11 @@ const make = Effect.gen(function* () {
           WHERE i.organization_id = ${organizationId} AND i.deployment_zone_id = ${id} ORDER BY i.id`,
       ),
 
-    /** Deletes the zone and, by cascade, its deployments. */
     delete: (organizationId: string, id: string) =>
       Effect.asVoid(
         Effect.orDie(sql`DELETE FROM deployment_zones WHERE organization_id = ${organizationId} AND id = ${id}`),
       ),
 
-    /** Finds a release and locks it: it cannot be deleted before the zone that runs it commits. */
     lockRelease: (organizationId: string, id: string) =>
       record<{ readonly id: string; readonly slug: string; readonly version: string }>()(sql`
         SELECT id, slug, version FROM releases WHERE organization_id = ${organizationId} AND id = ${id} FOR SHARE`),
@@ -107,10 +156,3 @@ const make = Effect.gen(function* () {
         ORDER BY id DESC LIMIT ${count}`),
   }
 })
-
-/** Stores and reads deployment zones and their deployments. */
-export class DeploymentZonesRepo extends Context.Service<DeploymentZonesRepo, Effect.Success<typeof make>>()(
-  "keyshelf/zones/Repo",
-) {
-  static readonly layer = Layer.effect(DeploymentZonesRepo, make)
-}

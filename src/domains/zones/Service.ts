@@ -17,8 +17,42 @@ import { CreateDeploymentZoneSlugTaken, DeleteDeploymentZoneInUse, DeploymentZon
 import { UpdateDeploymentZone } from "./Model.ts"
 import type { CreateDeploymentZone, Deployment, DeploymentZone, ZoneFilters } from "./Model.ts"
 import { DeploymentZonesRepo } from "./Repo.ts"
+import type { ValidationFailed, InvalidCursor } from "../../kernel/contract/Problem.ts"
+import type { Page } from "../../kernel/contract/Page.ts"
 
 const notFound = (slug: string) => new DeploymentZoneNotFound({ detail: noSuch("deployment zone", slug) })
+
+/** Manages deployment zones of the caller's organization. */
+export class DeploymentZones extends Context.Service<
+  DeploymentZones,
+  {
+    /** ??? */
+    readonly create: (
+      input: CreateDeploymentZone,
+    ) => Effect.Effect<DeploymentZone, ValidationFailed | CreateDeploymentZoneSlugTaken, Caller>
+    /** ??? */
+    readonly get: (slug: string) => Effect.Effect<DeploymentZone, DeploymentZoneNotFound, Caller>
+    /** ??? */
+    readonly list: (request: PageRequest & ZoneFilters) => Effect.Effect<Page<DeploymentZone>, InvalidCursor, Caller>
+    /** ??? */
+    readonly update: (
+      slug: string,
+      input: UpdateDeploymentZone,
+    ) => Effect.Effect<void, ValidationFailed | DeploymentZoneNotFound, Caller>
+    /** ??? */
+    readonly delete: (slug: string) => Effect.Effect<void, DeploymentZoneNotFound | DeleteDeploymentZoneInUse, Caller>
+    /** ??? */
+    readonly listDeployments: (
+      slug: string,
+      request: PageRequest,
+    ) => Effect.Effect<Page<Deployment>, InvalidCursor | DeploymentZoneNotFound, Caller>
+  }
+>()("keyshelf/zones/DeploymentZones") {
+  static readonly layer = Layer.effect(
+    DeploymentZones,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* DeploymentZonesRepo
@@ -181,10 +215,3 @@ const make = Effect.gen(function* () {
 
   return { create, get, list, update, delete: remove, listDeployments }
 })
-
-/** Manages deployment zones of the caller's organization. */
-export class DeploymentZones extends Context.Service<DeploymentZones, Effect.Success<typeof make>>()(
-  "keyshelf/zones/DeploymentZones",
-) {
-  static readonly layer = Layer.effect(DeploymentZones, make)
-}

@@ -82,92 +82,109 @@ const inFlight = () =>
     detail: "The first request with this key is still in progress. Try again shortly.",
   })
 
+/** Finds and stores the response to a request under its key. */
+const storedResponses = Effect.gen(function* () {
+  const responses = yield* IdempotencyRepo
+
+  /** Locks the key of a request until the transaction ends, and returns the stored response, if there is one. */
+  const lookUp = Effect.fnUntraced(function* (name: ResponseKey, fingerprint: Uint8Array) {
+    // The request that holds the lock runs. PostgreSQL releases the lock with the transaction, even after a crash.
+    if (!(yield* responses.tryLock(name))) return yield* inFlight()
+    const stored = yield* responses.find(name, yield* now)
+    if (Option.isSome(stored)) {
+      const storedResponse = stored.value
+      if (storedResponse.status === CLAIMED) return yield* inFlight()
+      if (Buffer.compare(storedResponse.fingerprint, fingerprint) !== 0) {
+        return yield* new IdempotencyKeyReused({
+          detail: "This key was already used with a different request. Use a new key.",
+        })
+      }
+      if (storedResponse.secretSlug !== null) {
+        return yield* new SecretNotReplayable({
+          detail: `The first request created "${storedResponse.secretSlug}". Its secret was returned once and is not stored. If you lost it, revoke it and create a new one.`,
+        })
+      }
+      return replay(storedResponse)
+    }
+    return undefined
+  })
+
+  const keyed = Effect.fnUntraced(function* (key: string) {
+    const request = yield* HttpServerRequest.HttpServerRequest
+    const owner = yield* RequestOwner
+    const fingerprint = fingerprintOf(request, yield* Effect.orDie(request.text))
+    const name = { callerId: owner.credentialId, key }
+    const store = Effect.fnUntraced(function* (
+      response: Omit<StoredResponse, "fingerprint">,
+      retention: Duration.Duration,
+    ) {
+      const expiresAt = new Date((yield* now).getTime() + Duration.toMillis(retention))
+      yield* responses.store(name, owner.organizationId, { ...response, fingerprint }, expiresAt)
+    })
+    return { name, fingerprint, store }
+  })
+
+  return { keyed, lookUp }
+})
+
+/** Runs a handler once, in the transaction that stores its response. */
+const single = Effect.gen(function* () {
+  const { keyed, lookUp } = yield* storedResponses
+  return Effect.fnUntraced(function* <E, R>(
+    key: string,
+    handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+    returnsSecret: boolean,
+  ) {
+    const { fingerprint, name, store } = yield* keyed(key)
+    const known = yield* lookUp(name, fingerprint)
+    if (known !== undefined) return known
+    const response = yield* handler
+    if (isSuccess(response)) yield* store(storedForm(response, returnsSecret), RETENTION)
+    return response
+  })
+})
+
+/**
+ * Runs a handler once that works in transactions of its own. The key is claimed before it begins. If the process dies meanwhile,
+ * the claim expires, and the request runs again.
+ */
+const inPieces = Effect.gen(function* () {
+  const responses = yield* IdempotencyRepo
+  const transactions = yield* Transactions
+  const { keyed, lookUp } = yield* storedResponses
+  return Effect.fnUntraced(function* <E, R>(
+    key: string,
+    handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+  ) {
+    const { fingerprint, name, store } = yield* keyed(key)
+    const claim = { status: CLAIMED, location: null, body: null, secretSlug: null }
+    return yield* Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(
+        transactions.run(
+          Effect.tap(lookUp(name, fingerprint), (known) =>
+            known === undefined ? store(claim, MAX_CLAIM) : Effect.void,
+          ),
+        ),
+        (known) =>
+          known !== undefined
+            ? Effect.succeed(known)
+            : Effect.onExit(restore(handler), (exit) =>
+                Exit.isSuccess(exit) && isSuccess(exit.value)
+                  ? store(storedForm(exit.value, false), RETENTION)
+                  : responses.release(name, CLAIMED),
+              ),
+      ),
+    )
+  })
+})
+
 /** Middleware of every POST. Without the header it does nothing. */
 export const layer = Layer.effect(
   Idempotency,
   Effect.gen(function* () {
-    const responses = yield* IdempotencyRepo
     const transactions = yield* Transactions
-
-    /** Locks the key of a request until the transaction ends, and returns the stored response, if there is one. */
-    const lookUp = Effect.fnUntraced(function* (name: ResponseKey, fingerprint: Uint8Array) {
-      // The request that holds the lock runs. PostgreSQL releases the lock with the transaction, even after a crash.
-      if (!(yield* responses.tryLock(name))) return yield* inFlight()
-      const stored = yield* responses.find(name, yield* now)
-      if (Option.isSome(stored)) {
-        const storedResponse = stored.value
-        if (storedResponse.status === CLAIMED) return yield* inFlight()
-        if (Buffer.compare(storedResponse.fingerprint, fingerprint) !== 0) {
-          return yield* new IdempotencyKeyReused({
-            detail: "This key was already used with a different request. Use a new key.",
-          })
-        }
-        if (storedResponse.secretSlug !== null) {
-          return yield* new SecretNotReplayable({
-            detail: `The first request created "${storedResponse.secretSlug}". Its secret was returned once and is not stored. If you lost it, revoke it and create a new one.`,
-          })
-        }
-        return replay(storedResponse)
-      }
-      return undefined
-    })
-
-    const keyed = Effect.fnUntraced(function* (key: string) {
-      const request = yield* HttpServerRequest.HttpServerRequest
-      const owner = yield* RequestOwner
-      const fingerprint = fingerprintOf(request, yield* Effect.orDie(request.text))
-      const name = { callerId: owner.credentialId, key }
-      const store = Effect.fnUntraced(function* (
-        response: Omit<StoredResponse, "fingerprint">,
-        retention: Duration.Duration,
-      ) {
-        const expiresAt = new Date((yield* now).getTime() + Duration.toMillis(retention))
-        yield* responses.store(name, owner.organizationId, { ...response, fingerprint }, expiresAt)
-      })
-      return { name, fingerprint, store }
-    })
-
-    const runOnce = Effect.fnUntraced(function* <E, R>(
-      key: string,
-      handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
-      returnsSecret: boolean,
-    ) {
-      const { fingerprint, name, store } = yield* keyed(key)
-      const known = yield* lookUp(name, fingerprint)
-      if (known !== undefined) return known
-      const response = yield* handler
-      if (isSuccess(response)) yield* store(storedForm(response, returnsSecret), RETENTION)
-      return response
-    })
-
-    /**
-     * The same for a handler that works in transactions of its own. The key is claimed before it begins. If the process dies
-     * meanwhile, the claim expires, and the request runs again.
-     */
-    const runInPieces = Effect.fnUntraced(function* <E, R>(
-      key: string,
-      handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
-    ) {
-      const { fingerprint, name, store } = yield* keyed(key)
-      const claim = { status: CLAIMED, location: null, body: null, secretSlug: null }
-      return yield* Effect.uninterruptibleMask((restore) =>
-        Effect.flatMap(
-          transactions.run(
-            Effect.tap(lookUp(name, fingerprint), (known) =>
-              known === undefined ? store(claim, MAX_CLAIM) : Effect.void,
-            ),
-          ),
-          (known) =>
-            known !== undefined
-              ? Effect.succeed(known)
-              : Effect.onExit(restore(handler), (exit) =>
-                  Exit.isSuccess(exit) && isSuccess(exit.value)
-                    ? store(storedForm(exit.value, false), RETENTION)
-                    : responses.release(name, CLAIMED),
-                ),
-        ),
-      )
-    })
+    const runOnce = yield* single
+    const runInPieces = yield* inPieces
 
     return Idempotency.of((handler, { endpoint }) =>
       Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {

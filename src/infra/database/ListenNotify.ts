@@ -4,6 +4,7 @@
 import { PgClient, PgConnection } from "@effect/sql-pg"
 import { Cause, Duration, Effect, Latch, Layer, Option, Queue, Schedule, Scope } from "effect"
 import type { Redacted } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
 import { randomUUID } from "node:crypto"
 import { Signals, signalTopics } from "../../kernel/ports/Signals.ts"
 import type { SignalTopic } from "../../kernel/ports/Signals.ts"
@@ -30,32 +31,47 @@ const backOff = Schedule.min([Schedule.exponential("250 millis"), Schedule.space
 
 const isTopic = (text: string): text is SignalTopic => (signalTopics as ReadonlyArray<string>).includes(text)
 
-const make = Effect.fnUntraced(function* (options: SignalOptions) {
-  const sql = yield* PgClient.PgClient
-  const interval = options.checkInterval ?? Duration.seconds(10)
-  const limit = options.checkLimit ?? Duration.seconds(5)
-  const node = randomUUID()
+/** Messages are sent through the pool, with the id of their sender. */
+interface Channel {
+  readonly node: string
+  readonly limit: Duration.Duration
+  readonly send: (messages: ReadonlyArray<string>) => Effect.Effect<unknown, SqlError>
+}
+
+/** The subscribers of this process. */
+const makeSubscribers = () => {
   const waiters: Readonly<Record<SignalTopic, Set<Latch.Latch>>> = { webhooks: new Set(), events: new Set() }
-  const pending = new Set<SignalTopic>()
-  const hasPending = Latch.makeUnsafe(false)
   const hasSubscriber = Latch.makeUnsafe(false)
-  const pingReceived = Latch.makeUnsafe(false)
-  let arriving = false
 
   const wake = (topic: SignalTopic) => {
     for (const waiter of waiters[topic]) waiter.openUnsafe()
   }
 
-  const notify = (messages: ReadonlyArray<string>) =>
-    sql`SELECT pg_notify(${CHANNEL}, message) FROM unnest(${messages.map((message) => `${node} ${message}`)}::text[]) AS messages (message)`
+  const subscribe = (topic: SignalTopic) =>
+    Effect.acquireRelease(
+      Effect.sync(() => {
+        const waiter = Latch.makeUnsafe(false)
+        waiters[topic].add(waiter)
+        hasSubscriber.openUnsafe()
+        return waiter
+      }),
+      (waiter) => Effect.sync(() => waiters[topic].delete(waiter)),
+    ).pipe(Effect.map((waiter) => Effect.map(waiter.await, () => void waiter.closeUnsafe())))
 
-  // Sends the first signal after a pause immediately, and coalesces signals that follow quickly.
-  const notifyPending = Effect.gen(function* () {
+  return { wake, subscribe, hasSubscriber: hasSubscriber.await }
+}
+
+/** Sends signals: the first one after a pause immediately, those that follow quickly together. */
+const makeAnnouncer = ({ limit, send }: Channel, wake: (topic: SignalTopic) => void) => {
+  const pending = new Set<SignalTopic>()
+  const hasPending = Latch.makeUnsafe(false)
+
+  const sendPending = Effect.gen(function* () {
     yield* hasPending.await
     hasPending.closeUnsafe()
     const topics = [...pending]
     pending.clear()
-    yield* notify(topics).pipe(Effect.timeout(limit), Effect.ignoreCause)
+    yield* send(topics).pipe(Effect.timeout(limit), Effect.ignoreCause)
     yield* Effect.sleep(COALESCING)
   })
 
@@ -65,7 +81,45 @@ const make = Effect.fnUntraced(function* (options: SignalOptions) {
       pending.add(topic)
       hasPending.openUnsafe()
     })
-  const announcements = { webhooks: announcementOf("webhooks"), events: announcementOf("events") }
+  return {
+    announcements: { webhooks: announcementOf("webhooks"), events: announcementOf("events") },
+    run: Effect.forever(sendPending),
+  }
+}
+
+/** Opens the listening connection. Its notifications end with the scope. */
+const openListener = Effect.fnUntraced(function* (
+  sql: PgClient.PgClient,
+  listenUrl: SignalOptions["listenUrl"],
+  limit: Duration.Duration,
+) {
+  const connecting = yield* Scope.make()
+  const closeConnection = Effect.addFinalizer((exit) => Scope.close(connecting, exit))
+  yield* closeConnection
+  const connection = yield* PgConnection.make({
+    ...sql.config,
+    url: Option.getOrElse(listenUrl, () => sql.config.url),
+    // The pool's sockets lead to the pool's address.
+    stream: Option.isSome(listenUrl) ? undefined : sql.config.stream,
+    applicationName: "keyshelf listener",
+    multiplex: false,
+    prepare: false,
+  }).pipe(Scope.provide(connecting))
+  const notifications = yield* Effect.timeout(connection.listen(CHANNEL), limit)
+  // Closes the connection before the finalizer that sends UNLISTEN, which would hang on a dead connection.
+  yield* closeConnection
+  return notifications
+})
+
+/** Receives the signals of other nodes, and checks that they arrive. */
+const makeListener = <E, R>(
+  { limit, node, send }: Channel,
+  interval: Duration.Duration,
+  wake: (topic: SignalTopic) => void,
+  open: Effect.Effect<Queue.Dequeue<PgConnection.Notification, SqlError>, E, R>,
+) => {
+  const pingReceived = Latch.makeUnsafe(false)
+  let arriving = false
 
   const receive = (payload: string) => {
     const [sender, message = ""] = payload.split(" ")
@@ -79,7 +133,7 @@ const make = Effect.fnUntraced(function* (options: SignalOptions) {
   // connection accepts LISTEN but receives nothing.
   const check = Effect.gen(function* () {
     pingReceived.closeUnsafe()
-    yield* notify([PING])
+    yield* send([PING])
     yield* pingReceived.await
   }).pipe(Effect.timeout(limit))
 
@@ -92,29 +146,10 @@ const make = Effect.fnUntraced(function* (options: SignalOptions) {
     return yield* check.pipe(Effect.delay(interval), Effect.forever)
   })
 
-  const openListener = Effect.gen(function* () {
-    const connecting = yield* Scope.make()
-    const closeConnection = Effect.addFinalizer((exit) => Scope.close(connecting, exit))
-    yield* closeConnection
-    const connection = yield* PgConnection.make({
-      ...sql.config,
-      url: Option.getOrElse(options.listenUrl, () => sql.config.url),
-      // The pool's sockets lead to the pool's address.
-      stream: Option.isSome(options.listenUrl) ? undefined : sql.config.stream,
-      applicationName: "keyshelf listener",
-      multiplex: false,
-      prepare: false,
-    }).pipe(Scope.provide(connecting))
-    const notifications = yield* Effect.timeout(connection.listen(CHANNEL), limit)
-    // Closes the connection before the finalizer that sends UNLISTEN, which would hang on a dead connection.
-    yield* closeConnection
-    return notifications
-  })
-
   // Fails if no connection can be established, so that the retry backs off. Ends normally if an established connection
   // is lost, so that the next attempt starts immediately.
   const session = Effect.gen(function* () {
-    const notifications = yield* openListener
+    const notifications = yield* open
     const drain = Effect.forever(Effect.map(Queue.take(notifications), ({ payload }) => receive(payload)))
     return yield* Effect.raceFirst(drain, watch)
   }).pipe(
@@ -126,25 +161,35 @@ const make = Effect.fnUntraced(function* (options: SignalOptions) {
     }),
   )
 
-  yield* Effect.forkScoped(Effect.forever(notifyPending))
-  yield* Effect.forkScoped(
-    // Connects only when the process first subscribes.
-    Effect.andThen(hasSubscriber.await, Effect.forever(Effect.retry(session, backOff))),
+  return { run: Effect.forever(Effect.retry(session, backOff)), isListening: Effect.sync(() => arriving) }
+}
+
+const make = Effect.fnUntraced(function* (options: SignalOptions) {
+  const sql = yield* PgClient.PgClient
+  const node = randomUUID()
+  const channel: Channel = {
+    node,
+    limit: options.checkLimit ?? Duration.seconds(5),
+    send: (messages) =>
+      sql`SELECT pg_notify(${CHANNEL}, message) FROM unnest(${messages.map((message) => `${node} ${message}`)}::text[]) AS messages (message)`,
+  }
+  const { hasSubscriber, subscribe, wake } = makeSubscribers()
+  const announcer = makeAnnouncer(channel, wake)
+  const listener = makeListener(
+    channel,
+    options.checkInterval ?? Duration.seconds(10),
+    wake,
+    openListener(sql, options.listenUrl, channel.limit),
   )
 
+  yield* Effect.forkScoped(announcer.run)
+  // Connects only when the process first subscribes.
+  yield* Effect.forkScoped(Effect.andThen(hasSubscriber, listener.run))
+
   return Signals.of({
-    notify: (topic) => sql.afterCommit(announcements[topic]),
-    subscribe: (topic) =>
-      Effect.acquireRelease(
-        Effect.sync(() => {
-          const waiter = Latch.makeUnsafe(false)
-          waiters[topic].add(waiter)
-          hasSubscriber.openUnsafe()
-          return waiter
-        }),
-        (waiter) => Effect.sync(() => waiters[topic].delete(waiter)),
-      ).pipe(Effect.map((waiter) => Effect.map(waiter.await, () => void waiter.closeUnsafe()))),
-    listening: Effect.sync(() => arriving),
+    notify: (topic) => sql.afterCommit(announcer.announcements[topic]),
+    subscribe,
+    listening: listener.isListening,
   })
 })
 

@@ -2,10 +2,10 @@
 import { PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
 import type { Fragment } from "effect/sql/Statement"
-import { processDue } from "./DueOrganizations.ts"
+import { dueRowsOf } from "./DueOrganizations.ts"
 import type { DueRows } from "./DueOrganizations.ts"
 import { isAt, transactionsByIndex } from "./RowsByKey.ts"
-import { isDistributed, records } from "./Statements.ts"
+import { records } from "./Statements.ts"
 
 /** A retention job. `step` processes up to `count` rows and returns the number processed. */
 export interface RetentionJob {
@@ -20,12 +20,12 @@ export interface RetentionJob {
  */
 export const deletionOf = Effect.fnUntraced(function* (table: string) {
   const sql = yield* PgClient.PgClient
-  const isSharded = yield* isDistributed(sql, table)
+  const processDue = yield* dueRowsOf(table)
   const runByIndex = yield* transactionsByIndex
   return (isDue: Fragment, order: string, count: number): Effect.Effect<number> => {
     const due: DueRows = (select, scope, limit) => sql`
       SELECT ${sql.literal(select)} FROM ${sql(table)} WHERE ${scope} ${isDue} ORDER BY ${sql(order)} LIMIT ${limit}`
-    return processDue({ sql, isSharded, due }, count, (rows) =>
+    return processDue(due, count, (rows) =>
       Effect.map(
         runByIndex(
           records()(sql`

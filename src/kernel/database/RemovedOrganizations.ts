@@ -4,8 +4,8 @@
  */
 import { PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
-import { isAt } from "./RowsByKey.ts"
-import { hasCitus, records } from "./Statements.ts"
+import { isAt, locatedBy } from "./RowsByKey.ts"
+import { records } from "./Statements.ts"
 
 /**
  * The SQL condition that an organization is removed, by a column with its id. The index that it reads is nearly empty.
@@ -28,7 +28,7 @@ export type Removal = Effect.Effect<ReadonlyArray<RowsOf>, never, PgClient.PgCli
 export const rowsIn = (...tables: ReadonlyArray<string>): Removal =>
   Effect.gen(function* () {
     const sql = yield* PgClient.PgClient
-    const isSharded = yield* hasCitus(sql)
+    const located = yield* locatedBy(sql)
     return tables.map((table): RowsOf => ({
       table,
       deleteSome: (organizationId, count) => {
@@ -36,7 +36,7 @@ export const rowsIn = (...tables: ReadonlyArray<string>): Removal =>
           SELECT ctid FROM ${sql(table)} WHERE organization_id = ${organizationId} LIMIT ${count} FOR UPDATE SKIP LOCKED`
         return Effect.map(
           records()(sql`
-            DELETE FROM ${sql(table)} WHERE ${isAt(sql, isSharded ? organizationId : null, some)} RETURNING 1`),
+            DELETE FROM ${sql(table)} WHERE ${isAt(sql, located(organizationId), some)} RETURNING 1`),
           (rows) => rows.length,
         )
       },

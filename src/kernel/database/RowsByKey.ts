@@ -9,7 +9,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
-import { planByIndex } from "./Statements.ts"
+import { hasCitus, planByIndex } from "./Statements.ts"
 import { Transaction, Transactions } from "./Transactions.ts"
 
 /** Where a key is looked up. */
@@ -39,14 +39,20 @@ export const rowByKey = (
     ORDER BY ${name} LIMIT 1 ${sql.literal(lock)})`
 }
 
-/**
- * The condition that a row is where a subquery found it. The organization, by which Citus finds the shard, would make other databases
- * read all of its rows.
- */
+/** The beginning of a condition on rows by their location: the organization that names their shard, or nothing for `null`. */
+export const scopeOf = (sql: SqlClient, shard: string | null): Fragment =>
+  shard === null ? sql`` : sql`organization_id = ${shard} AND`
+
+/** The condition that a row is where a subquery found it, in the shard of an organization or on the only server. */
 export const isAt = (sql: SqlClient, shard: string | null, locations: Fragment): Fragment =>
-  shard === null
-    ? sql`ctid = ANY (ARRAY (${locations}))`
-    : sql`organization_id = ${shard} AND ctid = ANY (ARRAY (${locations}))`
+  sql`${scopeOf(sql, shard)} ctid = ANY (ARRAY (${locations}))`
+
+/**
+ * Returns which organization a condition on locations names: on Citus that of the rows, by which it finds the shard; otherwise none,
+ * because one server would then read all rows of the organization.
+ */
+export const locatedBy = (sql: SqlClient): Effect.Effect<(organizationId: string) => string | null> =>
+  Effect.map(hasCitus(sql), (isSharded) => (organizationId) => (isSharded ? organizationId : null))
 
 /** Runs work in one transaction whose statements are planned by index. */
 type RunByIndex = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, Exclude<R, Transaction>>

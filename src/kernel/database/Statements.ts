@@ -5,6 +5,7 @@ import type { Cause } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import { isSqlError } from "effect/sql/SqlError"
 import type { SqlError } from "effect/sql/SqlError"
+import type { Fragment } from "effect/sql/Statement"
 import { parseJson } from "../values/Decimal.ts"
 
 type Statement<R> = Effect.Effect<ReadonlyArray<unknown>, SqlError, R>
@@ -68,31 +69,32 @@ export const advisoryLock = (sql: SqlClient, name: string, mode: "alone" | "shar
   )
 
 /**
- * Keeps the first plan of each statement until the transaction ends: no other values have a better one. Not on Citus, which chooses
- * the shard of a statement by its values.
+ * What keeps the first plan of each statement until the transaction ends: no other values have a better one. Nothing on Citus, which
+ * chooses the shard of a statement by its values.
  */
-export const keepingPlans = (isSharded: boolean): string =>
-  isSharded ? "NULL" : "set_config('plan_cache_mode', 'force_generic_plan', true)"
+export const keepingPlans = (sql: SqlClient): Effect.Effect<string> =>
+  Effect.map(hasCitus(sql), (isSharded) =>
+    isSharded ? "NULL" : "set_config('plan_cache_mode', 'force_generic_plan', true)",
+  )
 
-const indexPlans = (isSharded: boolean): string =>
-  [
-    ...["enable_seqscan", "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin", "enable_sort", "jit"].map(
-      (name) => `set_config('${name}', 'off', true)`,
-    ),
-    keepingPlans(isSharded),
-  ].join(", ")
+const indexPlans = (sql: SqlClient): Effect.Effect<Fragment> =>
+  Effect.map(keepingPlans(sql), (kept) => {
+    const methods = ["seqscan", "bitmapscan", "hashjoin", "mergejoin", "sort"].map((name) => `enable_${name}`)
+    const settings = [...methods, "jit"].map((name) => `set_config('${name}', 'off', true)`)
+    return sql.literal([...settings, kept].join(", "))
+  })
 
 /**
  * Until the transaction ends, its statements are planned by index. Plans are kept: one of a moment when the tables were small would
  * read all of them from then on, until their statistics are new.
  */
 export const planByIndex = (sql: SqlClient): Effect.Effect<void> =>
-  Effect.flatMap(hasCitus(sql), (isSharded) => executed(sql`SELECT ${sql.literal(indexPlans(isSharded))}`))
+  Effect.flatMap(indexPlans(sql), (plans) => executed(sql`SELECT ${plans}`))
 
 /** {@link planByIndex} and {@link advisoryLock} in one statement. */
 export const planByIndexUnderLock = (sql: SqlClient, name: string): Effect.Effect<void> =>
-  Effect.flatMap(hasCitus(sql), (isSharded) =>
-    executed(sql`SELECT ${sql.literal(indexPlans(isSharded))}, pg_advisory_xact_lock(hashtextextended(${name}, 0))`),
+  Effect.flatMap(indexPlans(sql), (plans) =>
+    executed(sql`SELECT ${plans}, pg_advisory_xact_lock(hashtextextended(${name}, 0))`),
   )
 
 /**

@@ -26,10 +26,22 @@ const sorted = (value: unknown): unknown => {
   )
 }
 
-export const makeConfirmations = Effect.gen(function* () {
+/** The changes that wait for their confirmation. */
+export interface Confirmations {
+  /** Stores a change, and returns the handle that confirms it. */
+  readonly add: (tool: string, given: unknown) => Effect.Effect<string>
+  /**
+   * Takes a change that was shown. A handle confirms one change once, with the arguments that were shown. Returns why it
+   * does not count, or none.
+   */
+  readonly take: (handle: string, tool: string, given: unknown) => Effect.Effect<Option.Option<Refusal>>
+  /** Puts a change back whose request had no response: it can be repeated with the same handle. */
+  readonly restore: (handle: string, tool: string, given: unknown) => Effect.Effect<void>
+}
+
+export const makeConfirmations: Effect.Effect<Confirmations> = Effect.gen(function* () {
   const pending = yield* Ref.make(HashMap.empty<string, Pending>())
 
-  /** Remembers a change, and returns the handle that confirms it. */
   const add = Effect.fnUntraced(function* (tool: string, given: unknown) {
     const now = yield* Clock.currentTimeMillis
     const handle = globalThis.crypto.randomUUID()
@@ -41,7 +53,6 @@ export const makeConfirmations = Effect.gen(function* () {
     return handle
   })
 
-  /** Takes a change that was shown. A handle confirms one change once, with the arguments that were shown. */
   const take = Effect.fnUntraced(function* (handle: string, tool: string, given: unknown) {
     const now = yield* Clock.currentTimeMillis
     const text = JSON.stringify(sorted(given))
@@ -53,7 +64,6 @@ export const makeConfirmations = Effect.gen(function* () {
     })
   })
 
-  /** Puts a change back whose request had no response: it can be repeated with the same handle. */
   const restore = Effect.fnUntraced(function* (handle: string, tool: string, given: unknown) {
     const now = yield* Clock.currentTimeMillis
     const change = { tool, arguments: JSON.stringify(sorted(given)), until: now + Duration.toMillis(MAX_AGE) }
@@ -62,5 +72,3 @@ export const makeConfirmations = Effect.gen(function* () {
 
   return { add, take, restore }
 })
-
-export type Confirmations = Effect.Success<typeof makeConfirmations>

@@ -9,10 +9,24 @@ import type { RetentionJob } from "../../../kernel/database/ExpiredRows.ts"
 import { CurrentRetentionPeriods, endedBefore } from "../../../kernel/ports/RetentionPeriods.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { transactionsByIndex } from "../../../kernel/database/RowsByKey.ts"
-import { AccessRepo } from "../Repo.ts"
+import { TokenRetentionRepo } from "./RetentionRepo.ts"
+
+/** Handles expired and revoked credentials in batches, as the platform identity. */
+export class TokenRetention extends Context.Service<
+  TokenRetention,
+  {
+    /** The retention jobs of credentials, in the order in which they must run. */
+    readonly jobs: ReadonlyArray<RetentionJob>
+  }
+>()("keyshelf/access/Retention") {
+  static readonly layer = Layer.effect(
+    TokenRetention,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
-  const repo = yield* AccessRepo
+  const repo = yield* TokenRetentionRepo
   const events = yield* Events
   const runByIndex = yield* transactionsByIndex
 
@@ -53,10 +67,3 @@ const make = Effect.gen(function* () {
   ]
   return { jobs }
 })
-
-/** Handles expired and revoked credentials in batches, as the platform identity. */
-export class TokenRetention extends Context.Service<TokenRetention, Effect.Success<typeof make>>()(
-  "keyshelf/access/Retention",
-) {
-  static readonly layer = Layer.effect(TokenRetention, make)
-}

@@ -32,7 +32,7 @@ interface IssueRequest<E> {
 }
 
 /** A new credential: its record, and its secret for the only response that contains it. */
-interface IssuedCredential {
+export interface IssuedCredential {
   readonly record: AccessToken
   readonly token: Redacted.Redacted
 }

@@ -9,6 +9,7 @@ import type { SealContext } from "../../../kernel/ports/SecretBox.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { ConnectorSettingsNotFound } from "../Errors.ts"
+import type { ConnectorNotFound } from "../Errors.ts"
 import { changedExposures, removeFormerSecrets } from "./SettingsMerge.ts"
 import { mergeAccepted } from "./AcceptedMerge.ts"
 import { PutSettings } from "../Model.ts"
@@ -81,6 +82,40 @@ const settingsToStore = Effect.fnUntraced(function* (
   return merged.settings
 })
 
+/** Stored settings with their secrets in clear text. */
+interface RevealedSettings {
+  readonly row: SettingsRow
+  readonly settings: JsonObject
+  /** The schemas that mark the secrets. */
+  readonly at: Applicable
+}
+
+/** Manages the connector settings of the caller's organization. */
+export class ConnectorSettings extends Context.Service<
+  ConnectorSettings,
+  {
+    /** The settings of a connector, with `***` for each secret. */
+    readonly get: (name: string) => Effect.Effect<SettingsRecord, ConnectorNotFound | ConnectorSettingsNotFound, Caller>
+    /** Replaces the settings. `***` retains a stored secret, unless an address changes to which secrets are sent. */
+    readonly put: (
+      name: string,
+      input: PutSettings,
+    ) => Effect.Effect<SettingsRecord, ValidationFailed | ConnectorNotFound, Caller>
+    /** Deletes the settings, also of a connector that is not registered, so that its secrets can always be removed. */
+    readonly delete: (name: string) => Effect.Effect<void, ConnectorSettingsNotFound, Caller>
+    /** Reads the settings with their secrets. A response never contains them. */
+    readonly reveal: (
+      organizationId: string,
+      name: string,
+    ) => Effect.Effect<RevealedSettings, ConnectorNotFound | ConnectorSettingsNotFound>
+  }
+>()("keyshelf/connectors/ConnectorSettings") {
+  static readonly layer = Layer.effect(
+    ConnectorSettings,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const repo = yield* ConnectorsRepo
   const registry = yield* ConnectorRegistry
@@ -106,7 +141,6 @@ const make = Effect.gen(function* () {
     updatedBy: row.updatedBy,
   })
 
-  /** Returns the settings with their secrets, and the schemas that mark them. Never returned to a caller. */
   const reveal = Effect.fnUntraced(function* (organizationId: string, name: string) {
     const connector = yield* registry.get(name)
     const row = yield* repo.findSettings(organizationId, name)
@@ -155,7 +189,6 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** Also works for a connector that is not registered, so that its secrets can always be removed. */
   const remove = Effect.fn("ConnectorSettings.delete")(function* (name: string) {
     const { organizationId } = yield* Caller
     if (!(yield* repo.deleteSettings(organizationId, name))) return yield* notFound(name)
@@ -163,10 +196,3 @@ const make = Effect.gen(function* () {
 
   return { get, put, delete: remove, reveal }
 })
-
-/** Manages the connector settings of the caller's organization. */
-export class ConnectorSettings extends Context.Service<ConnectorSettings, Effect.Success<typeof make>>()(
-  "keyshelf/connectors/ConnectorSettings",
-) {
-  static readonly layer = Layer.effect(ConnectorSettings, make)
-}

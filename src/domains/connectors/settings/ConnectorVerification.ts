@@ -6,10 +6,27 @@ import { now } from "../../../kernel/values/Timestamp.ts"
 import { adapters } from "../adapters/BuiltInConnectors.ts"
 import { ConnectorSettings } from "./ConnectorSettings.ts"
 import { TestConnectorNotSupported } from "../Errors.ts"
+import type { ConnectorNotFound, ConnectorSettingsNotFound } from "../Errors.ts"
 import type { TestResult } from "../Model.ts"
 import { secretsOf } from "./Redaction.ts"
 import { ConnectorRegistry } from "../ConnectorRegistry.ts"
 import { sanitize } from "./TextSanitizer.ts"
+
+/** Tests stored settings against the third-party system. */
+export class ConnectorVerification extends Context.Service<
+  ConnectorVerification,
+  {
+    /** Tries the stored settings at the provider. A test that fails is a result, not an error. */
+    readonly test: (
+      name: string,
+    ) => Effect.Effect<TestResult, ConnectorNotFound | TestConnectorNotSupported | ConnectorSettingsNotFound, Caller>
+  }
+>()("keyshelf/connectors/ConnectorVerification") {
+  static readonly layer = Layer.effect(
+    ConnectorVerification,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const settings = yield* ConnectorSettings
@@ -43,10 +60,3 @@ const make = Effect.gen(function* () {
 
   return { test }
 })
-
-/** Tests stored settings against the third-party system. */
-export class ConnectorVerification extends Context.Service<ConnectorVerification, Effect.Success<typeof make>>()(
-  "keyshelf/connectors/ConnectorVerification",
-) {
-  static readonly layer = Layer.effect(ConnectorVerification, make)
-}

@@ -25,6 +25,24 @@ const notFound = (key: string, details: string): Evaluation => ({
 
 const byKey = (left: Evaluation, right: Evaluation): number => (left.key < right.key ? -1 : 1)
 
+/** Evaluates the flags of the caller's organization. */
+export class Evaluations extends Service.Service<
+  Evaluations,
+  {
+    /** Evaluates one flag. Products may call this for each of their own requests. */
+    readonly evaluate: (key: string, sent: Context) => Effect.Effect<Evaluation, InstanceNotFound, Caller>
+    /** Evaluates all flags, and all entitlements if the targeting key names an instance. Sorted by key. */
+    readonly all: (sent: Context) => Effect.Effect<BulkEvaluation, InstanceNotFound, Caller>
+    /** Evaluates all flags but those of entitlements. Sorted by key. */
+    readonly flags: (context: Context) => Effect.Effect<ReadonlyArray<Evaluation>, never, Caller>
+  }
+>()("keyshelf/flags/Evaluations") {
+  static readonly layer = Layer.effect(
+    Evaluations,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const repo = yield* FlagsRepo
   const usage = yield* Usage
@@ -79,21 +97,11 @@ const make = Effect.gen(function* () {
   })
 
   return {
-    /** Evaluates one flag. Products may call this for each of their own requests. */
     evaluate: (key: string, sent: Context) =>
       Effect.flatMap(contextOf(sent), (context) =>
         key.startsWith(ENTITLEMENT_PREFIX) ? evaluateEntitlement(key, context) : evaluateFlag(key, context),
       ),
-    /** Evaluates all flags, and all entitlements if the targeting key names an instance. Sorted by key. */
     all: (sent: Context) => Effect.flatMap(contextOf(sent), evaluateAll),
-    /** Evaluates all flags but those of entitlements. Sorted by key. */
     flags: (context: Context) => Effect.map(evaluateFlags(context), (flags) => flags.toSorted(byKey)),
   }
 })
-
-/** Evaluates the flags of the caller's organization. */
-export class Evaluations extends Service.Service<Evaluations, Effect.Success<typeof make>>()(
-  "keyshelf/flags/Evaluations",
-) {
-  static readonly layer = Layer.effect(Evaluations, make)
-}

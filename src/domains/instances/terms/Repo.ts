@@ -2,10 +2,10 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { isRemoved } from "../../../kernel/database/RemovedOrganizations.ts"
-import { processDue } from "../../../kernel/database/DueOrganizations.ts"
+import { dueRowsOf } from "../../../kernel/database/DueOrganizations.ts"
 import type { DueRows } from "../../../kernel/database/DueOrganizations.ts"
-import { isAt, rowByKey } from "../../../kernel/database/RowsByKey.ts"
-import { column, executed, hasCitus, records } from "../../../kernel/database/Statements.ts"
+import { isAt, locatedBy, rowByKey, scopeOf } from "../../../kernel/database/RowsByKey.ts"
+import { column, executed, records } from "../../../kernel/database/Statements.ts"
 
 /** An instance that may have a notice due. */
 export interface Candidate {
@@ -37,7 +37,8 @@ export interface EmittedNotice {
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  const isSharded = yield* hasCitus(sql)
+  const located = yield* locatedBy(sql)
+  const processDue = yield* dueRowsOf("term_schedules")
   const scheduleOf = (organizationId: string, key: string, select: string, more = sql``, lock?: string) =>
     rowByKey(
       sql,
@@ -102,14 +103,14 @@ const make = Effect.gen(function* () {
           CROSS JOIN ${scheduleOf(organizationId, "planned.instance_id", "ctid AS location")} AS schedule
         )
         UPDATE term_schedules SET due_at = next.due_at, leads = ${leads} FROM next
-        WHERE ${isSharded ? sql`organization_id = ${organizationId} AND` : sql``} term_schedules.ctid = next.location`),
+        WHERE ${scopeOf(sql, located(organizationId))} term_schedules.ctid = next.location`),
 
     /** Makes up to `count` instances due that were scheduled by other lead times, latest first: no call passes over those of the calls before. Returns how many. */
     lookAgain: (leads: string, count: number) => {
       const due: DueRows = (select, scope, limit) => sql`
         SELECT ${sql.literal(select)} FROM term_schedules
         WHERE ${scope} due_at IS NOT NULL AND leads <> ${leads} ORDER BY due_at DESC LIMIT ${limit}`
-      return processDue({ sql, isSharded, due }, count, (rows) =>
+      return processDue(due, count, (rows) =>
         Effect.map(
           records()(sql`
             UPDATE term_schedules SET due_at = 'epoch', leads = ${leads}

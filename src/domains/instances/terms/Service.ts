@@ -22,6 +22,12 @@ export const TERM_BATCH = 500
 // A change of an instance waits for the lock of its schedule, and each event takes about a millisecond.
 const MAX_SPEAKING = 50
 
+/** The payload of a notice: the instance, before its end with the days left. */
+const payloadOf = ({ event }: Notice, instance: Instance, at: Date) =>
+  event === "INSTANCE_TERM_ENDING"
+    ? { ...instance, daysLeft: instance.endLicenseDate === null ? 0 : daysLeft(instance.endLicenseDate, at) }
+    : instance
+
 /** Emits the events about the ends of licenses. */
 export class TermNotices extends Context.Service<
   TermNotices,
@@ -34,93 +40,84 @@ export class TermNotices extends Context.Service<
 >()("keyshelf/instances/terms/TermNotices") {
   static readonly layer = Layer.effect(
     TermNotices,
-    Effect.gen(function* () {
-      const repo = yield* TermsRepo
-      const instances = yield* InstancesRepo
-      const events = yield* Events
-      const runByIndex = yield* transactionsByIndex
-      const leads = yield* CurrentTermLeads
-      const leadsText = leads.map(Duration.toMillis).join()
-
-      const planFor = ({ emitted, endLicenseDate, ...term }: TermRow, at: Date) =>
-        endLicenseDate === null
-          ? { due: [], next: null }
-          : planOf(noticesOf({ ...term, endLicenseDate }, leads), new Set(emitted), at)
-
-      const emit = Effect.fnUntraced(function* (organizationId: string, instance: Instance, notice: Notice, at: Date) {
-        const source = { organizationId, actor: platformIdentity }
-        const left = instance.endLicenseDate === null ? 0 : daysLeft(instance.endLicenseDate, at)
-        yield* events.emit(
-          source,
-          notice.event,
-          notice.event === "INSTANCE_TERM_ENDING" ? { ...instance, daysLeft: left } : instance,
-        )
-      })
-
-      const emitFor = Effect.fnUntraced(function* (organizationId: string, candidates: ReadonlyArray<string>) {
-        const at = yield* now
-        const locked = yield* repo.lockDue(organizationId, candidates, at)
-        const terms = yield* repo.terms(
-          organizationId,
-          locked.map(({ instanceId }) => instanceId),
-        )
-        const plans = terms.map((term) => ({ term, plan: planFor(term, at) }))
-        const speaking = plans.filter(({ plan }) => plan.due.length > 0).map(({ term }) => term.instanceId)
-        const records = new Map(
-          (yield* instances.listByIds(organizationId, speaking)).map((record) => [record.id, record]),
-        )
-        const emitted = plans.flatMap(({ plan, term: { endLicenseDate, instanceId } }) => {
-          const instance = records.get(instanceId)
-          return instance === undefined || endLicenseDate === null
-            ? []
-            : plan.due.map((notice) => ({ instance, instanceId, endLicenseDate, notice, key: notice.key }))
-        })
-        yield* repo.insertNotices(organizationId, at, emitted)
-        for (const { instance, notice } of emitted) yield* emit(organizationId, instance, notice, at)
-        yield* repo.schedule(
-          organizationId,
-          leadsText,
-          plans.map(({ plan, term }) => ({ instanceId: term.instanceId, dueAt: plan.next })),
-        )
-      })
-
-      /** Looks at the instances without locks first: those with notices are locked in small groups, the others only to be scheduled. */
-      const groupsOf = Effect.fnUntraced(function* (organizationId: string, candidates: ReadonlyArray<string>) {
-        const at = yield* now
-        const terms = yield* runByIndex(repo.terms(organizationId, candidates))
-        const speaking = new Set(
-          terms.filter((term) => planFor(term, at).due.length > 0).map(({ instanceId }) => instanceId),
-        )
-        const silent = candidates.filter((id) => !speaking.has(id))
-        return [...(silent.length === 0 ? [] : [silent]), ...Arr.chunksOf([...speaking], MAX_SPEAKING)]
-      })
-
-      const emitIn = Effect.fnUntraced(function* (organizationId: string, candidates: ReadonlyArray<string>) {
-        for (const group of yield* groupsOf(organizationId, candidates)) {
-          yield* runByIndex(emitFor(organizationId, group))
-        }
-      })
-
-      return TermNotices.of({
-        emitDue: Effect.gen(function* () {
-          const candidates = yield* runByIndex(repo.due(yield* now, TERM_BATCH))
-          const byOrganization = Object.entries(Arr.groupBy(candidates, (row) => row.organizationId))
-          // One organization's failure does not keep the others waiting.
-          const exits = yield* Effect.forEach(byOrganization, ([organizationId, due]) =>
-            Effect.exit(
-              emitIn(
-                organizationId,
-                due.map(({ instanceId }) => instanceId),
-              ),
-            ),
-          )
-          yield* Effect.all(exits, { discard: true })
-          return candidates.length
-        }).pipe(Effect.withSpan("TermNotices.emitDue")),
-        applyLeads: Effect.repeat(runByIndex(repo.lookAgain(leadsText, TERM_BATCH)), {
-          while: (count) => count > 0,
-        }).pipe(Effect.asVoid, Effect.withSpan("TermNotices.applyLeads")),
-      })
-    }),
+    Effect.suspend(() => make),
   )
 }
+
+const make = Effect.gen(function* () {
+  const repo = yield* TermsRepo
+  const instances = yield* InstancesRepo
+  const events = yield* Events
+  const runByIndex = yield* transactionsByIndex
+  const leads = yield* CurrentTermLeads
+  const leadsText = leads.map(Duration.toMillis).join()
+
+  const planFor = ({ emitted, endLicenseDate, ...term }: TermRow, at: Date) =>
+    endLicenseDate === null
+      ? { due: [], next: null }
+      : planOf(noticesOf({ ...term, endLicenseDate }, leads), new Set(emitted), at)
+
+  const emitFor = Effect.fnUntraced(function* (organizationId: string, candidates: ReadonlyArray<string>) {
+    const at = yield* now
+    const locked = yield* repo.lockDue(organizationId, candidates, at)
+    const terms = yield* repo.terms(
+      organizationId,
+      locked.map(({ instanceId }) => instanceId),
+    )
+    const plans = terms.map((term) => ({ term, plan: planFor(term, at) }))
+    const speaking = plans.filter(({ plan }) => plan.due.length > 0).map(({ term }) => term.instanceId)
+    const records = new Map((yield* instances.listByIds(organizationId, speaking)).map((record) => [record.id, record]))
+    const emitted = plans.flatMap(({ plan, term: { endLicenseDate, instanceId } }) => {
+      const instance = records.get(instanceId)
+      return instance === undefined || endLicenseDate === null
+        ? []
+        : plan.due.map((notice) => ({ instance, instanceId, endLicenseDate, notice, key: notice.key }))
+    })
+    yield* repo.insertNotices(organizationId, at, emitted)
+    for (const { instance, notice } of emitted)
+      yield* events.emit({ organizationId, actor: platformIdentity }, notice.event, payloadOf(notice, instance, at))
+    yield* repo.schedule(
+      organizationId,
+      leadsText,
+      plans.map(({ plan, term }) => ({ instanceId: term.instanceId, dueAt: plan.next })),
+    )
+  })
+
+  /** Looks at the instances without locks first: those with notices are locked in small groups, the others only to be scheduled. */
+  const groupsOf = Effect.fnUntraced(function* (organizationId: string, candidates: ReadonlyArray<string>) {
+    const at = yield* now
+    const terms = yield* runByIndex(repo.terms(organizationId, candidates))
+    const speaking = new Set(
+      terms.filter((term) => planFor(term, at).due.length > 0).map(({ instanceId }) => instanceId),
+    )
+    const silent = candidates.filter((id) => !speaking.has(id))
+    return [...(silent.length === 0 ? [] : [silent]), ...Arr.chunksOf([...speaking], MAX_SPEAKING)]
+  })
+
+  const emitIn = Effect.fnUntraced(function* (organizationId: string, candidates: ReadonlyArray<string>) {
+    for (const group of yield* groupsOf(organizationId, candidates)) {
+      yield* runByIndex(emitFor(organizationId, group))
+    }
+  })
+
+  return {
+    emitDue: Effect.gen(function* () {
+      const candidates = yield* runByIndex(repo.due(yield* now, TERM_BATCH))
+      const byOrganization = Object.entries(Arr.groupBy(candidates, (row) => row.organizationId))
+      // One organization's failure does not keep the others waiting.
+      const exits = yield* Effect.forEach(byOrganization, ([organizationId, due]) =>
+        Effect.exit(
+          emitIn(
+            organizationId,
+            due.map(({ instanceId }) => instanceId),
+          ),
+        ),
+      )
+      yield* Effect.all(exits, { discard: true })
+      return candidates.length
+    }).pipe(Effect.withSpan("TermNotices.emitDue")),
+    applyLeads: Effect.repeat(runByIndex(repo.lookAgain(leadsText, TERM_BATCH)), {
+      while: (count) => count > 0,
+    }).pipe(Effect.asVoid, Effect.withSpan("TermNotices.applyLeads")),
+  }
+})

@@ -36,21 +36,56 @@ interface Change {
   readonly at: Date
 }
 
-const make = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
-  const grants = sql.literal(`SELECT entitlement.id AS "entitlementId", entitlement.slug AS "entitlementSlug",
+const GRANTS = `SELECT entitlement.id AS "entitlementId", entitlement.slug AS "entitlementSlug",
       entitlement.type AS "entitlementType", entitlement.display_order AS "displayOrder", license_grant.value::text AS value,
       license_grant.overage_percent AS "overagePercent"
     FROM license_entitlements license_grant
     JOIN entitlements entitlement ON entitlement.organization_id = license_grant.organization_id
-      AND entitlement.id = license_grant.entitlement_id`)
+      AND entitlement.id = license_grant.entitlement_id`
 
+/** Stores and reads grants. */
+export class LicenseGrantsRepo extends Context.Service<
+  LicenseGrantsRepo,
+  {
+    /** Stores the grant and returns whether the license did not grant the entitlement yet. */
+    readonly insert: (organizationId: string, row: StoredGrant, change: Change) => Effect.Effect<boolean>
+    /** The grants of a license after a position, in the display order of their entitlements. */
+    readonly list: (
+      organizationId: string,
+      licenseId: string,
+      after: Position | null,
+      count: number,
+    ) => Effect.Effect<ReadonlyArray<GrantRow>>
+    /** Locks the grant of an entitlement until the transaction ends. None if the license does not grant it. */
+    readonly lock: (
+      organizationId: string,
+      licenseId: string,
+      entitlementSlug: string,
+    ) => Effect.Effect<Option.Option<GrantRow>>
+    /** Updates a locked grant. Stores the previous one if it changes. */
+    readonly update: (organizationId: string, row: StoredGrant, change: Change) => Effect.Effect<void>
+    /** Deletes a grant, and stores it as a past one. */
+    readonly delete: (
+      organizationId: string,
+      licenseId: string,
+      entitlementId: string,
+      change: Change,
+    ) => Effect.Effect<void>
+  }
+>()("keyshelf/licenses/LicenseGrantsRepo") {
+  static readonly layer = Layer.effect(
+    LicenseGrantsRepo,
+    Effect.suspend(() => make),
+  )
+}
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
   // Stores the previous grant with every change, for checks of a past time.
   const past = sql.literal(`INSERT INTO past_license_grants (organization_id, license_id, entitlement_id, until, value,
     overage_percent)`)
 
   return {
-    /** Stores the grant and returns whether the license did not grant the entitlement yet. */
     insert: Effect.fnUntraced(function* (organizationId: string, row: StoredGrant, { at }: Change) {
       const isNew = yield* returnedRow(sql`
         INSERT INTO license_entitlements (organization_id, license_id, entitlement_id, value, overage_percent)
@@ -70,7 +105,7 @@ const make = Effect.gen(function* () {
       const [displayOrder, id] = afterInDisplayOrder(after)
       return Effect.map(
         records<TextRow>()(sql`
-          ${grants}
+          ${sql.literal(GRANTS)}
           WHERE license_grant.organization_id = ${organizationId} AND license_grant.license_id = ${licenseId}
             AND (entitlement.display_order, entitlement.id) > (${displayOrder}, ${id})
           ORDER BY entitlement.display_order, entitlement.id LIMIT ${count}`),
@@ -81,7 +116,7 @@ const make = Effect.gen(function* () {
     lock: (organizationId: string, licenseId: string, entitlementSlug: string) =>
       Effect.map(
         record<TextRow>()(sql`
-          ${grants}
+          ${sql.literal(GRANTS)}
           WHERE license_grant.organization_id = ${organizationId} AND license_grant.license_id = ${licenseId}
             AND entitlement.slug = ${entitlementSlug}
           FOR UPDATE OF license_grant`),
@@ -119,10 +154,3 @@ const make = Effect.gen(function* () {
       ),
   }
 })
-
-/** Stores and reads grants. */
-export class LicenseGrantsRepo extends Context.Service<LicenseGrantsRepo, Effect.Success<typeof make>>()(
-  "keyshelf/licenses/LicenseGrantsRepo",
-) {
-  static readonly layer = Layer.effect(LicenseGrantsRepo, make)
-}

@@ -12,8 +12,9 @@ import { Events } from "../../events/Service.ts"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import { requireUnchanged } from "../../../kernel/contract/Rewritable.ts"
 import { Cursors } from "../../../kernel/contract/Page.ts"
-import type { PageRequest } from "../../../kernel/contract/Page.ts"
+import type { Page, PageRequest } from "../../../kernel/contract/Page.ts"
 import { invalid, noSuch } from "../../../kernel/contract/Problem.ts"
+import type { InvalidCursor, ValidationFailed } from "../../../kernel/contract/Problem.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { AssignLicenseEntitlementAlreadyAssigned, LicenseNotFound } from "../Errors.ts"
@@ -43,33 +44,68 @@ const validate = Effect.fnUntraced(function* (type: EntitlementType, grant: Pick
   if (overage !== undefined) return yield* invalid("body.overagePercent", overage, grant.overagePercent)
 })
 
-const make = Effect.gen(function* () {
-  const repo = yield* LicenseGrantsRepo
-  const licenses = yield* LicensesRepo
-  const entitlements = yield* Entitlements
-  const events = yield* Events
-  const cursors = yield* Cursors
-  const transactions = yield* Transactions
+/** Manages the grants of license versions in the caller's organization. */
+export class LicenseGrants extends Context.Service<
+  LicenseGrants,
+  {
+    /** Grants an entitlement. The value must fit the type of the entitlement. */
+    readonly create: (
+      licenseSlug: string,
+      input: CreateGrant,
+    ) => Effect.Effect<Grant, ValidationFailed | LicenseNotFound | AssignLicenseEntitlementAlreadyAssigned, Caller>
+    /** A page of what a license grants, in the display order of the entitlements. */
+    readonly list: (
+      licenseSlug: string,
+      request: PageRequest,
+    ) => Effect.Effect<Page<Grant>, InvalidCursor | LicenseNotFound, Caller>
+    /** Changes the value or the overage of a grant. */
+    readonly update: (
+      licenseSlug: string,
+      entitlementSlug: string,
+      input: UpdateGrant,
+    ) => Effect.Effect<void, ValidationFailed | EntitlementNotFound | LicenseNotFound, Caller>
+    /** Removes an entitlement from a license. Its usage remains. */
+    readonly delete: (
+      licenseSlug: string,
+      entitlementSlug: string,
+    ) => Effect.Effect<void, EntitlementNotFound | LicenseNotFound, Caller>
+    /** Fails if a value or an overage does not fit the type of an entitlement. */
+    readonly validate: (
+      type: EntitlementType,
+      grant: Pick<Grant, "value" | "overagePercent">,
+    ) => Effect.Effect<void, ValidationFailed>
+  }
+>()("keyshelf/licenses/LicenseGrants") {
+  static readonly layer = Layer.effect(
+    LicenseGrants,
+    Effect.suspend(() => make),
+  )
+}
 
-  /** The license. It cannot change before the transaction ends. */
-  const keepLicense = Effect.fnUntraced(function* (organizationId: string, slug: string) {
+/** The license of a grant. It cannot change before the transaction ends. */
+const licenseLock = Effect.gen(function* () {
+  const licenses = yield* LicensesRepo
+  return Effect.fnUntraced(function* (organizationId: string, slug: string) {
     const license = yield* licenses.lockBySlugShared(organizationId, slug)
     return Option.isSome(license) ? license.value : yield* new LicenseNotFound({ detail: noSuch("license", slug) })
   })
+})
 
-  const lockGrant = Effect.fnUntraced(function* (organizationId: string, licenseSlug: string, entitlementSlug: string) {
-    const { id: licenseId } = yield* keepLicense(organizationId, licenseSlug)
-    const grant = yield* repo.lock(organizationId, licenseId, entitlementSlug)
-    return Option.isSome(grant) ? { ...grant.value, licenseId } : yield* notGranted(entitlementSlug, licenseSlug)
-  })
+/** Grants an entitlement, with the event. */
+const creation = Effect.gen(function* () {
+  const repo = yield* LicenseGrantsRepo
+  const entitlements = yield* Entitlements
+  const events = yield* Events
+  const transactions = yield* Transactions
+  const lockLicense = yield* licenseLock
 
-  const create = Effect.fn("LicenseGrants.create")(function* (licenseSlug: string, input: CreateGrant) {
+  return Effect.fn("LicenseGrants.create")(function* (licenseSlug: string, input: CreateGrant) {
     const caller = yield* Caller
     const { organizationId } = caller
     const grant: Grant = { ...input, overagePercent: input.overagePercent ?? 0 }
     return yield* transactions.run(
       Effect.gen(function* () {
-        const license = yield* keepLicense(organizationId, licenseSlug)
+        const license = yield* lockLicense(organizationId, licenseSlug)
         const entitlement = yield* entitlements.lockShared(organizationId, input.entitlementSlug)
         if (Option.isNone(entitlement)) {
           return yield* invalid(
@@ -89,6 +125,21 @@ const make = Effect.gen(function* () {
         return grant
       }),
     )
+  })
+})
+
+const make = Effect.gen(function* () {
+  const repo = yield* LicenseGrantsRepo
+  const licenses = yield* LicensesRepo
+  const events = yield* Events
+  const cursors = yield* Cursors
+  const transactions = yield* Transactions
+  const lockLicense = yield* licenseLock
+
+  const lockGrant = Effect.fnUntraced(function* (organizationId: string, licenseSlug: string, entitlementSlug: string) {
+    const { id: licenseId } = yield* lockLicense(organizationId, licenseSlug)
+    const grant = yield* repo.lock(organizationId, licenseId, entitlementSlug)
+    return Option.isSome(grant) ? { ...grant.value, licenseId } : yield* notGranted(entitlementSlug, licenseSlug)
   })
 
   const list = Effect.fn("LicenseGrants.list")(function* (licenseSlug: string, request: PageRequest) {
@@ -142,12 +193,5 @@ const make = Effect.gen(function* () {
     )
   })
 
-  return { create, list, update, delete: remove, validate }
+  return { create: yield* creation, list, update, delete: remove, validate }
 })
-
-/** Manages the grants of license versions in the caller's organization. */
-export class LicenseGrants extends Context.Service<LicenseGrants, Effect.Success<typeof make>>()(
-  "keyshelf/licenses/LicenseGrants",
-) {
-  static readonly layer = Layer.effect(LicenseGrants, make)
-}

@@ -1,4 +1,6 @@
 /** SQL that reads and writes all rows of an organization, in every table that the catalogue has. */
+import type { SqlError } from "effect/sql/SqlError"
+import type { Statement } from "effect/sql/Statement"
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { applySumsUntil } from "../../usage/partitions/DaysSql.ts"
@@ -17,6 +19,86 @@ interface OrganizationRow {
 
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
+/** Reads and writes the rows of organizations that are moved. */
+export class MoveRepo extends Context.Service<
+  MoveRepo,
+  {
+    /** What the transaction reads is as it is now. Call it first. Long work needs no shorter limits than the session has. */
+    readonly readSnapshot: Effect.Effect<ReadonlyArray<Row>, SqlError>
+    /** ??? */
+    readonly withoutTimeouts: Statement<Row>
+    /** All tables with rows of organizations, in the order in which they can be inserted, and those that this version does not know. */
+    readonly tables: Effect.Effect<
+      {
+        readonly ordered: string[]
+        readonly unknown: string[]
+      },
+      SqlError
+    >
+    /** Creates the temporary tables for a file of a version before 0.2.0. */
+    readonly createFormerTables: Effect.Effect<void, SqlError>
+    /** Stores what these tables have in the form of today. */
+    readonly convertFormer: Effect.Effect<void, SqlError>
+    /** The columns that are stored. The database computes generated ones itself. */
+    readonly columns: (table: string) => Statement<Column>
+    /** The partitions with rows of the organization. */
+    readonly partitions: (table: string, organizationId: string) => Effect.Effect<Partition[], SqlError>
+    /** Creates a partition if it is missing. Where its bounds overlap others, these take the rows. */
+    readonly createPartition: (table: string, input: Partition) => Effect.Effect<void>
+    /** Reads the rows of a table as lines, some at a time. Needs a transaction. */
+    readonly forEachRows: <E>(
+      table: string,
+      columns: ReadonlyArray<Column>,
+      organizationId: string,
+      use: (lines: ReadonlyArray<string>) => Effect.Effect<void, E>,
+    ) => Effect.Effect<void, SqlError | E>
+    /** The digest of the compared columns of a table. */
+    readonly digest: (
+      table: string,
+      columns: ReadonlyArray<Column>,
+      organizationId: string,
+    ) => Effect.Effect<Digest, SqlError>
+    /** Inserts rows whose values are in the order of the columns. */
+    readonly insert: (table: string, columns: ReadonlyArray<Column>, rows: ReadonlyArray<Row>) => Statement<object>
+    /** ??? */
+    readonly deleteRows: (table: string, organizationId: string) => Statement<Row>
+    /** ??? */
+    readonly findBySlug: (slug: string) => Effect.Effect<OrganizationRow | undefined, SqlError>
+    /** An organization with the id, the slug or the external id of a row to import, and which of them it is. */
+    readonly findTaken: (
+      id: string,
+      slug: string,
+      externalId: string | null,
+    ) => Effect.Effect<string | undefined, SqlError>
+    /** The users of an organization, as lines of their table. */
+    readonly users: (columns: ReadonlyArray<Column>, organizationId: string) => Effect.Effect<string[], SqlError>
+    /** The user with this id, or else with this identity at the provider. */
+    readonly findUser: (
+      id: string,
+      issuer: string | null,
+      subject: string | null,
+    ) => Effect.Effect<string | undefined, SqlError>
+    /** The ids of the keys that stored tokens and sealed values of the organization need. */
+    readonly keyIds: (organizationId: string) => Effect.Effect<Set<string>, SqlError>
+    /** The connectors of the operator that rows of the organization name. Built-in ones are in every installation. */
+    readonly connectors: (organizationId: string) => Effect.Effect<string[], SqlError>
+    /** Until when usage has sums only. */
+    readonly usageDroppedUntil: Effect.Effect<string | null, SqlError>
+    /**
+     * Makes sums of usage apply as at the source, after rows were imported. Sums and events of the same time exclude each other in the
+     * whole installation. While it drops a month, the imported events would be missing in the sums.
+     */
+    readonly alignUsage: (atSource: string | null) => Effect.Effect<undefined, SqlError | MoveRefused>
+    /** ??? */
+    readonly knownConnectors: Effect.Effect<Set<string>, SqlError>
+  }
+>()("keyshelf/maintenance/MoveRepo") {
+  static readonly layer = Layer.effect(
+    MoveRepo,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -39,7 +121,6 @@ const make = Effect.gen(function* () {
   }
 
   return {
-    /** What the transaction reads is as it is now. Call it first. Long work needs no shorter limits than the session has. */
     readSnapshot: Effect.andThen(
       sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`,
       sql`SELECT set_config('statement_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)`,
@@ -48,7 +129,6 @@ const make = Effect.gen(function* () {
     withoutTimeouts: sql`
       SELECT set_config('statement_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)`,
 
-    /** All tables with rows of organizations, in the order in which they can be inserted, and those that this version does not know. */
     tables: Effect.gen(function* () {
       const found = yield* sql<{ name: string }>`
         SELECT c.relname AS name FROM pg_class c
@@ -62,20 +142,16 @@ const make = Effect.gen(function* () {
       }
     }),
 
-    /** Creates the temporary tables for a file of a version before 0.2.0. */
     createFormerTables: Effect.forEach(formerTables, (statement) => sql.unsafe(statement), { discard: true }),
 
-    /** Stores what these tables have in the form of today. */
     convertFormer: Effect.forEach(convertFormer, (statement) => sql.unsafe(statement), { discard: true }),
 
-    /** The columns that are stored. The database computes generated ones itself. */
     columns: (table: string) =>
       sql<Column>`
         SELECT attname AS name, format_type(atttypid, atttypmod) AS type FROM pg_attribute
         WHERE attrelid = ${quoted(table)}::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
         ORDER BY attname`,
 
-    /** The partitions with rows of the organization. */
     partitions: (table: string, organizationId: string) =>
       Effect.gen(function* () {
         if (ruleOf(table).hasOwnPartitions === true) return []
@@ -91,13 +167,11 @@ const make = Effect.gen(function* () {
         )
       }),
 
-    /** Creates a partition if it is missing. Where its bounds overlap others, these take the rows. */
     createPartition: (table: string, { bounds, name }: Partition) =>
       sql
         .unsafe(`CREATE TABLE IF NOT EXISTS ${quoted(name)} PARTITION OF ${quoted(table)} ${bounds}`)
         .pipe(sql.withTransaction, Effect.ignore),
 
-    /** Reads the rows of a table as lines, some at a time. Needs a transaction. */
     forEachRows: Effect.fnUntraced(function* <E>(
       table: string,
       columns: ReadonlyArray<Column>,
@@ -113,7 +187,6 @@ const make = Effect.gen(function* () {
       yield* sql.unsafe("CLOSE moving")
     }),
 
-    /** The digest of the compared columns of a table. */
     digest: (table: string, columns: ReadonlyArray<Column>, organizationId: string) =>
       Effect.map(
         sql.unsafe<{ rows: string; digest: string }>(`
@@ -122,7 +195,6 @@ const make = Effect.gen(function* () {
         ([row]): Digest => ({ rows: Number(row?.rows), digest: row?.digest ?? "" }),
       ),
 
-    /** Inserts rows whose values are in the order of the columns. */
     insert: (table: string, columns: ReadonlyArray<Column>, rows: ReadonlyArray<Row>) =>
       sql.unsafe(
         `INSERT INTO ${quoted(table)} (${columns.map(({ name }) => quoted(name)).join(", ")})
@@ -140,7 +212,6 @@ const make = Effect.gen(function* () {
         ([row]) => row,
       ),
 
-    /** An organization with the id, the slug or the external id of a row to import, and which of them it is. */
     findTaken: (id: string, slug: string, externalId: string | null) =>
       Effect.map(
         sql<{ what: string }>`
@@ -149,7 +220,6 @@ const make = Effect.gen(function* () {
         ([row]) => row?.what,
       ),
 
-    /** The users of an organization, as lines of their table. */
     users: (columns: ReadonlyArray<Column>, organizationId: string) =>
       Effect.map(
         sql.unsafe<{ line: string }>(`
@@ -158,7 +228,6 @@ const make = Effect.gen(function* () {
         (rows) => rows.map(({ line }) => line),
       ),
 
-    /** The user with this id, or else with this identity at the provider. */
     findUser: (id: string, issuer: string | null, subject: string | null) =>
       Effect.map(
         sql<{ id: string }>`
@@ -167,7 +236,6 @@ const make = Effect.gen(function* () {
         ([row]) => row?.id,
       ),
 
-    /** The ids of the keys that stored tokens and sealed values of the organization need. */
     keyIds: (organizationId: string) =>
       Effect.gen(function* () {
         const sealed = yield* sql<{ name: string }>`
@@ -184,7 +252,6 @@ const make = Effect.gen(function* () {
         return new Set([...tokens, ...values.flat()].map(({ key }) => key))
       }),
 
-    /** The connectors of the operator that rows of the organization name. Built-in ones are in every installation. */
     connectors: (organizationId: string) =>
       Effect.map(
         sql<{ name: string }>`
@@ -196,16 +263,11 @@ const make = Effect.gen(function* () {
         (rows) => rows.map(({ name }) => name),
       ),
 
-    /** Until when usage has sums only. */
     usageDroppedUntil: Effect.map(
       sql<{ at: string | null }>`SELECT dropped_until::text AS at FROM usage_retention`,
       ([row]) => row?.at ?? null,
     ),
 
-    /**
-     * Makes sums of usage apply as at the source, after rows were imported. Sums and events of the same time exclude each other in the
-     * whole installation. While it drops a month, the imported events would be missing in the sums.
-     */
     alignUsage: Effect.fnUntraced(function* (atSource: string | null) {
       const [own] = yield* sql<{ until: string | null; drops: boolean }>`
         SELECT greatest(dropped_until, ${atSource}::timestamptz)::text AS until, EXISTS (SELECT 1 FROM usage_drops) AS drops
@@ -231,10 +293,3 @@ const make = Effect.gen(function* () {
     ),
   }
 })
-
-/** Reads and writes the rows of organizations that are moved. */
-export class MoveRepo extends Context.Service<MoveRepo, Effect.Success<typeof make>>()(
-  "keyshelf/maintenance/MoveRepo",
-) {
-  static readonly layer = Layer.effect(MoveRepo, make)
-}

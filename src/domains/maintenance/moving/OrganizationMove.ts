@@ -36,6 +36,45 @@ const withoutLive = (digests: Readonly<Digests>): Digests =>
 const withoutConverted = (digests: Readonly<Digests>): Digests =>
   Object.fromEntries(Object.entries(digests).filter(([table]) => !convertedTables.includes(table)))
 
+/** Moves organizations between installations. */
+export class OrganizationMove extends Context.Service<
+  OrganizationMove,
+  {
+    /** Exports an organization, and returns how many rows each table has. */
+    readonly exportTo: (options: ExportOptions) => Effect.Effect<Counts, MoveRefused | SqlError>
+    /** Imports the lines of a file in one transaction: all of them, or none. */
+    readonly importFrom: <E>(
+      lines: Stream.Stream<string, E, never>,
+      migrations: ReadonlyArray<string>,
+    ) => Effect.Effect<
+      {
+        readonly organization: {
+          readonly id: string
+          readonly slug: string
+        }
+        readonly counts: Readonly<Record<string, number>>
+      },
+      SqlError | MoveRefused | E
+    >
+    /** The organization of a file, and the tables of this database that differ from it, without those that change by themselves. */
+    readonly compare: <E>(lines: Stream.Stream<string, E, never>) => Effect.Effect<
+      {
+        readonly organization: {
+          readonly id: string
+          readonly slug: string
+        }
+        readonly changed: ReadonlyArray<string>
+      },
+      SqlError | MoveRefused
+    >
+  }
+>()("keyshelf/maintenance/OrganizationMove") {
+  static readonly layer = Layer.effect(
+    OrganizationMove,
+    Effect.suspend(() => make),
+  ).pipe(Layer.provide(MoveRepo.layer))
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const repo = yield* MoveRepo
@@ -122,18 +161,8 @@ const make = Effect.gen(function* () {
   })
 
   return {
-    /** Exports an organization, and returns how many rows each table has. */
     exportTo: (options: ExportOptions): Effect.Effect<Counts, MoveRefused | SqlError> => exportTo(options),
-    /** Imports the lines of a file in one transaction: all of them, or none. */
     importFrom,
-    /** The organization of a file, and the tables of this database that differ from it, without those that change by themselves. */
     compare,
   }
 })
-
-/** Moves organizations between installations. */
-export class OrganizationMove extends Context.Service<OrganizationMove, Effect.Success<typeof make>>()(
-  "keyshelf/maintenance/OrganizationMove",
-) {
-  static readonly layer = Layer.effect(OrganizationMove, make).pipe(Layer.provide(MoveRepo.layer))
-}

@@ -12,6 +12,60 @@ export type BundleRow = Omit<OfflineBundle, "instance" | "allowances"> & { reado
 /** Above every sequence. */
 const MAX_SEQUENCE = 2_147_483_647
 
+/** Stores and reads offline bundles. */
+export class BundlesRepo extends Context.Service<
+  BundlesRepo,
+  {
+    /** ??? */
+    readonly insert: (
+      organizationId: string,
+      options: BundleRow & Pick<IssuedOfflineBundle, "bundle">,
+    ) => Effect.Effect<void>
+    /** ??? */
+    readonly find: (
+      organizationId: string,
+      instanceId: string,
+      id: string,
+    ) => Effect.Effect<
+      Option.Option<
+        Omit<OfflineBundle, "instance" | "allowances"> & {
+          readonly instanceId: string
+        } & Pick<IssuedOfflineBundle, "bundle">
+      >
+    >
+    /** The bundle that was issued last. */
+    readonly findNewest: (organizationId: string, instanceId: string) => Effect.Effect<Option.Option<BundleRow>>
+    /** ??? */
+    readonly list: (
+      organizationId: string,
+      instanceId: string,
+      after: Position | null,
+      count: number,
+    ) => Effect.Effect<ReadonlyArray<BundleRow>>
+    /** When the last of a bundle and all before it expires. */
+    readonly lastExpiry: (
+      organizationId: string,
+      input: Pick<BundleRow, "instanceId" | "sequence">,
+    ) => Effect.Effect<Date>
+    /** Marks a bundle and the valid ones before it as revoked, unless they are. */
+    readonly revokeUpTo: (
+      organizationId: string,
+      row: Pick<BundleRow, "id" | "instanceId" | "sequence">,
+      options: {
+        readonly at: Date
+        readonly by: ActorReference
+      },
+    ) => Effect.Effect<void>
+    /** What a bundle says about an instance besides its grants. */
+    readonly findSubject: (organizationId: string, instanceId: string) => Effect.Effect<Option.Option<BundleSubject>>
+  }
+>()("keyshelf/offline/bundles/Repo") {
+  static readonly layer = Layer.effect(
+    BundlesRepo,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const columns =
@@ -35,7 +89,6 @@ const make = Effect.gen(function* () {
         SELECT ${columns}, token AS bundle FROM offline_bundles
         WHERE ${ofInstance(organizationId, instanceId)} AND id = ${id}`),
 
-    /** The bundle that was issued last. */
     findNewest: (organizationId: string, instanceId: string) =>
       record<BundleRow>()(sql`
         SELECT ${columns} FROM offline_bundles WHERE ${ofInstance(organizationId, instanceId)}
@@ -47,7 +100,6 @@ const make = Effect.gen(function* () {
         WHERE ${ofInstance(organizationId, instanceId)} AND sequence < ${after === null ? MAX_SEQUENCE : Number(after[0])}
         ORDER BY sequence DESC LIMIT ${count}`),
 
-    /** When the last of a bundle and all before it expires. */
     lastExpiry: (organizationId: string, { instanceId, sequence }: Pick<BundleRow, "instanceId" | "sequence">) =>
       Effect.map(
         record<{ readonly expiresAt: Date }>()(sql`
@@ -56,7 +108,6 @@ const make = Effect.gen(function* () {
         (last) => Option.getOrThrow(last).expiresAt,
       ),
 
-    /** Marks a bundle and the valid ones before it as revoked, unless they are. */
     revokeUpTo: (
       organizationId: string,
       row: Pick<BundleRow, "id" | "instanceId" | "sequence">,
@@ -67,7 +118,6 @@ const make = Effect.gen(function* () {
         WHERE ${ofInstance(organizationId, row.instanceId)} AND sequence <= ${row.sequence} AND revoked_at IS NULL
           AND (expires_at > ${at} OR id = ${row.id})`),
 
-    /** What a bundle says about an instance besides its grants. */
     findSubject: (organizationId: string, instanceId: string) =>
       record<BundleSubject>()(sql`
         SELECT i.id, i.slug, i.name,
@@ -85,10 +135,3 @@ const make = Effect.gen(function* () {
         WHERE i.organization_id = ${organizationId} AND i.id = ${instanceId}`),
   }
 })
-
-/** Stores and reads offline bundles. */
-export class BundlesRepo extends Context.Service<BundlesRepo, Effect.Success<typeof make>>()(
-  "keyshelf/offline/bundles/Repo",
-) {
-  static readonly layer = Layer.effect(BundlesRepo, make)
-}

@@ -26,7 +26,7 @@ export const makeForkFailure = Effect.gen(function* () {
   /** Stores that a ledger was forked, and emits the event. A repeated upload of the same line emits none. */
   const record = Effect.fnUntraced(function* (slug: string, source: string, line: LedgerLine) {
     const caller = yield* Caller
-    const { id: instanceId } = yield* instances.keep(slug)
+    const { id: instanceId } = yield* instances.lockShared(slug)
     const key = { instanceId, source, start: hashOf(source), at: yield* now }
     const marked = yield* repo.markForked(caller.organizationId, key, line)
     if (Option.isNone(marked)) return

@@ -2,10 +2,10 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
 import type { Position } from "../../../kernel/contract/Page.ts"
-import { processDue } from "../../../kernel/database/DueOrganizations.ts"
+import { dueRowsOf } from "../../../kernel/database/DueOrganizations.ts"
 import type { DueRows, RowsInTurn } from "../../../kernel/database/DueOrganizations.ts"
 import { transactionsByIndex } from "../../../kernel/database/RowsByKey.ts"
-import { hasCitus, record, records } from "../../../kernel/database/Statements.ts"
+import { record, records } from "../../../kernel/database/Statements.ts"
 import type { OfflineLedger } from "./Model.ts"
 import type { LedgerPosition, NamedBundle } from "./Rules.ts"
 
@@ -32,13 +32,14 @@ export interface LedgerKey {
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  const isSharded = yield* hasCitus(sql)
+  const processDue = yield* dueRowsOf("offline_ledgers")
   const runByIndex = yield* transactionsByIndex
   const columns =
     sql.literal(`source, lines::float8 AS lines, head, bundle_sequence AS "bundleSequence", closed_at AS "closedAt",
     forked_at AS "forkedAt", created_at AS "createdAt", updated_at AS "updatedAt"`)
   const one = Effect.map((row: Option.Option<LedgerRow>) => Option.getOrThrow(row))
-  // A ledger of an instance without bundles can be deleted at once: nothing of it counts. Citus takes no subquery in VALUES.
+  // A ledger of an instance without bundles can be deleted at once: nothing of it counts. Not
+  // every database takes this subquery in VALUES, so the rows are selected.
   const lastUpload = (organizationId: string, instanceId: string, at: Date) => sql`
     coalesce((SELECT max(usage_until) FROM offline_bundles
       WHERE organization_id = ${organizationId} AND instance_id = ${instanceId}), ${at})`
@@ -54,7 +55,7 @@ const make = Effect.gen(function* () {
   const deleteIn = ({ count, organizationId, scope }: RowsInTurn, at: Date) => {
     const ofSame = (row: string) =>
       organizationId === null ? sql.literal(`${row}.organization_id`) : sql`${organizationId}`
-    const inShard = organizationId === null ? sql`` : sql`ledger.organization_id = ${organizationId} AND`
+    const ofRows = organizationId === null ? sql`` : sql`ledger.organization_id = ${organizationId} AND`
     return Effect.map(
       record<{ readonly due: number }>()(sql`
           WITH due AS MATERIALIZED (
@@ -67,10 +68,10 @@ const make = Effect.gen(function* () {
             FROM due
           ), extended AS (
             UPDATE offline_ledgers ledger SET until = newest.until FROM newest
-            WHERE ${inShard} ledger.ctid = newest.location AND newest.until > ${at}
+            WHERE ${ofRows} ledger.ctid = newest.location AND newest.until > ${at}
           ), deleted AS (
             DELETE FROM offline_ledgers ledger USING newest
-            WHERE ${inShard} ledger.ctid = newest.location AND coalesce(newest.until <= ${at}, true)
+            WHERE ${ofRows} ledger.ctid = newest.location AND coalesce(newest.until <= ${at}, true)
           )
           SELECT count(*)::int AS due FROM due`),
       (row) => Option.getOrThrow(row).due,
@@ -138,7 +139,7 @@ const make = Effect.gen(function* () {
      * stays as long as that. Returns how many were due.
      */
     deleteExpired: (at: Date, count: number) =>
-      processDue({ sql, isSharded, due: expired(at) }, count, (rows) => runByIndex(deleteIn(rows, at))),
+      processDue(expired(at), count, (rows) => runByIndex(deleteIn(rows, at))),
   }
 })
 

@@ -85,7 +85,7 @@ export class OfflineLedgers extends Context.Service<
       ) {
         const caller = yield* Caller
         const { organizationId } = caller
-        const instance = yield* instances.keep(instanceSlug)
+        const instance = yield* instances.lockShared(instanceSlug)
         const key = { instanceId: instance.id, source, start: hashOf(source), at: yield* now }
         const stored = yield* repo.lock(organizationId, key)
         const followed = follow(stored, lines)

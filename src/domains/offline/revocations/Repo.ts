@@ -4,18 +4,58 @@ import { Context, Effect, Layer } from "effect"
 import { isRemoved } from "../../../kernel/database/RemovedOrganizations.ts"
 import { executed, record, records } from "../../../kernel/database/Statements.ts"
 import type { Revocation } from "./Model.ts"
+import type { Option } from "effect"
+
+/** Stores and reads revocations. */
+export class RevocationsRepo extends Context.Service<
+  RevocationsRepo,
+  {
+    /** Begins the list of an organization, unless it has one. */
+    readonly begin: (organizationId: string) => Effect.Effect<void>
+    /** Adds a revocation, or raises the one of the instance. `until`: the full hour from which on it is not needed. */
+    readonly add: (
+      organizationId: string,
+      revocation: Revocation & {
+        readonly until: Date
+      },
+    ) => Effect.Effect<void>
+    /** The next number of the list. The list is locked until the transaction ends. */
+    readonly raiseNumber: (organizationId: string) => Effect.Effect<void>
+    /** The number of the list; none if no bundle was ever issued, or the organization is removed. */
+    readonly findNumber: (organizationId: string) => Effect.Effect<
+      Option.Option<{
+        readonly number: number
+      }>
+    >
+    /** The revocations that are needed after this full hour. */
+    readonly findAfter: (organizationId: string, hour: Date) => Effect.Effect<ReadonlyArray<Revocation>>
+    /** Those of these keys that have signed a bundle that has not expired. */
+    readonly findKeysInUse: (
+      organizationId: string,
+      kids: ReadonlyArray<string>,
+      at: Date,
+    ) => Effect.Effect<
+      ReadonlyArray<{
+        readonly kid: string
+      }>
+    >
+  }
+>()("keyshelf/offline/revocations/Repo") {
+  static readonly layer = Layer.effect(
+    RevocationsRepo,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
 
   return {
-    /** Begins the list of an organization, unless it has one. */
     begin: (organizationId: string) =>
       executed(sql`
         INSERT INTO offline_lists (organization_id, number) VALUES (${organizationId}, 1)
         ON CONFLICT (organization_id) DO NOTHING`),
 
-    /** Adds a revocation, or raises the one of the instance. `until`: the full hour from which on it is not needed. */
     add: (organizationId: string, revocation: Revocation & { readonly until: Date }) =>
       executed(sql`
         INSERT INTO offline_revocations AS stored (organization_id, instance_id, sequence, revoked_at, until)
@@ -25,23 +65,19 @@ const make = Effect.gen(function* () {
           revoked_at = excluded.revoked_at, until = greatest(stored.until, excluded.until)
         WHERE stored.sequence < excluded.sequence`),
 
-    /** The next number of the list. The list is locked until the transaction ends. */
     raiseNumber: (organizationId: string) =>
       executed(sql`UPDATE offline_lists SET number = number + 1 WHERE organization_id = ${organizationId}`),
 
-    /** The number of the list; none if no bundle was ever issued, or the organization is removed. */
     findNumber: (organizationId: string) =>
       record<{ readonly number: number }>()(sql`
         SELECT number::float8 AS number FROM offline_lists
         WHERE organization_id = ${organizationId} AND NOT ${sql.literal(isRemoved("offline_lists.organization_id"))}`),
 
-    /** The revocations that are needed after this full hour. */
     findAfter: (organizationId: string, hour: Date) =>
       records<Revocation>()(sql`
         SELECT instance_id AS "instanceId", sequence, revoked_at AS "revokedAt" FROM offline_revocations
         WHERE organization_id = ${organizationId} AND until > ${hour} ORDER BY instance_id`),
 
-    /** Those of these keys that have signed a bundle that has not expired. */
     findKeysInUse: (organizationId: string, kids: ReadonlyArray<string>, at: Date) =>
       records<{ readonly kid: string }>()(sql`
         SELECT asked.kid FROM unnest(${kids}::text[]) AS asked (kid)
@@ -52,10 +88,3 @@ const make = Effect.gen(function* () {
         ) in_use`),
   }
 })
-
-/** Stores and reads revocations. */
-export class RevocationsRepo extends Context.Service<RevocationsRepo, Effect.Success<typeof make>>()(
-  "keyshelf/offline/revocations/Repo",
-) {
-  static readonly layer = Layer.effect(RevocationsRepo, make)
-}

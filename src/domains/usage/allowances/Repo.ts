@@ -34,13 +34,42 @@ interface AllowanceRow {
   readonly endedAt: Date | null
 }
 
+/** Stores, reads and ends allowances. */
+export class AllowancesRepo extends Context.Service<
+  AllowancesRepo,
+  {
+    /** Stores the allowances of a bundle. */
+    readonly insert: (bundle: AllowingBundle, allowances: ReadonlyArray<NewAllowance>) => Effect.Effect<void>
+    /** The allowances of these bundles, by the slug of the entitlement. */
+    readonly ofBundles: (
+      organizationId: string,
+      instanceId: string,
+      bundleIds: ReadonlyArray<string>,
+    ) => Effect.Effect<ReadonlyArray<AllowanceRow>>
+    /** All allowances of an instance and these entitlements, ended or not. */
+    readonly list: (
+      organizationId: string,
+      instanceId: string,
+      entitlements: ReadonlyArray<string>,
+    ) => Effect.Effect<ReadonlyArray<Allowance>>
+    /** Ends the allowances of a bundle. Returns how many it had that were not over. */
+    readonly endOf: (organizationId: string, instanceId: string, bundleId: string, at: Date) => Effect.Effect<number>
+    /** Ends the allowances of all bundles of an instance up to one. */
+    readonly endUpTo: (organizationId: string, instanceId: string, sequence: number, at: Date) => Effect.Effect<void>
+  }
+>()("keyshelf/usage/allowances/Repo") {
+  static readonly layer = Layer.effect(
+    AllowancesRepo,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const ofInstance = (organizationId: string, instanceId: string) =>
     sql`organization_id = ${organizationId} AND instance_id = ${instanceId}`
 
   return {
-    /** Stores the allowances of a bundle. */
     insert: (bundle: AllowingBundle, allowances: ReadonlyArray<NewAllowance>) =>
       executed(sql`
         INSERT INTO offline_allowances (organization_id, instance_id, entitlement_id, bundle_id, sequence, quantity,
@@ -50,7 +79,6 @@ const make = Effect.gen(function* () {
           ${bundle.validUntil}::timestamptz, ${bundle.openUntil}::timestamptz
         FROM jsonb_to_recordset(${sql.json(allowances)}) AS allowed ("entitlementId" uuid, quantity numeric)`),
 
-    /** The allowances of these bundles, by the slug of the entitlement. */
     ofBundles: (organizationId: string, instanceId: string, bundleIds: ReadonlyArray<string>) =>
       records<AllowanceRow>()(sql`
         SELECT a.bundle_id AS "bundleId", e.slug AS entitlement, a.quantity::text AS quantity, a.ended_at AS "endedAt"
@@ -60,7 +88,6 @@ const make = Effect.gen(function* () {
           AND a.bundle_id = ANY(ARRAY(SELECT unnest(${bundleIds}::uuid[])))
         ORDER BY e.slug`),
 
-    /** All allowances of an instance and these entitlements, ended or not. */
     list: (organizationId: string, instanceId: string, entitlements: ReadonlyArray<string>) =>
       records<Allowance>()(sql`
         SELECT e.slug AS entitlement, a.quantity::text AS quantity, a.valid_from AS "validFrom",
@@ -71,7 +98,6 @@ const make = Effect.gen(function* () {
         WHERE e.organization_id = ${organizationId}
           AND e.slug IN (SELECT jsonb_array_elements_text(${sql.json(entitlements)}))`),
 
-    /** Ends the allowances of a bundle. Returns how many it had that were not over. */
     endOf: (organizationId: string, instanceId: string, bundleId: string, at: Date) =>
       Effect.map(
         records<{ readonly ended: number }>()(sql`
@@ -81,17 +107,9 @@ const make = Effect.gen(function* () {
         (rows) => rows.length,
       ),
 
-    /** Ends the allowances of all bundles of an instance up to one. */
     endUpTo: (organizationId: string, instanceId: string, sequence: number, at: Date) =>
       executed(sql`
         UPDATE offline_allowances SET ended_at = ${at}
         WHERE ${ofInstance(organizationId, instanceId)} AND sequence <= ${sequence} AND ended_at IS NULL`),
   }
 })
-
-/** Stores, reads and ends allowances. */
-export class AllowancesRepo extends Context.Service<AllowancesRepo, Effect.Success<typeof make>>()(
-  "keyshelf/usage/allowances/Repo",
-) {
-  static readonly layer = Layer.effect(AllowancesRepo, make)
-}

@@ -49,6 +49,23 @@ const consumeOperation = (
   },
 })
 
+/** Checks that use what they allow. */
+export class Consumption extends Context.Service<
+  Consumption,
+  {
+    /** ??? */
+    readonly consume: (
+      instanceSlug: string,
+      request: CheckRequest,
+    ) => Effect.Effect<CheckResult, MissingScope | Rejection, Caller>
+  }
+>()("keyshelf/usage/check/Consumption") {
+  static readonly layer = Layer.effect(
+    Consumption,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const repo = yield* CheckRepo
   const ledger = yield* Ledger
@@ -69,10 +86,3 @@ const make = Effect.gen(function* () {
 
   return { consume }
 })
-
-/** Checks that use what they allow. */
-export class Consumption extends Context.Service<Consumption, Effect.Success<typeof make>>()(
-  "keyshelf/usage/check/Consumption",
-) {
-  static readonly layer = Layer.effect(Consumption, make)
-}

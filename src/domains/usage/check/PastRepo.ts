@@ -59,6 +59,36 @@ interface SummedUp extends SummaryRow {
 const usedIn = (row: SummedUp): BigDecimal.BigDecimal =>
   row.total === null ? valueOf(row.method, summaryOf(row)) : storedDecimal(row.total)
 
+/** Rows of checks of the past. */
+export class PastRepo extends Context.Service<
+  PastRepo,
+  {
+    /** Everything that a check of the past is decided on, except usage; no row if there is no such instance. */
+    readonly findTerms: (
+      organizationId: string,
+      instanceSlug: string,
+      entitlements: ReadonlyArray<string>,
+      at: Date,
+      explain: boolean,
+    ) => Effect.Effect<ReadonlyArray<PastRow>>
+    /**
+     * The usage of each entitlement in its period up to an instant, by all events that are known today. The database
+     * adds them up, so that no event is transferred; of dropped events it adds the sums of days. The period's total is used where all
+     * its events are up to the instant, and where an operator deleted events, because nothing more exact is left.
+     */
+    readonly usageUntil: (
+      organizationId: string,
+      among: ReadonlyArray<PastUsageKey>,
+      at: Date,
+    ) => Effect.Effect<ReadonlyArray<PastUsage>>
+  }
+>()("keyshelf/usage/check/PastRepo") {
+  static readonly layer = Layer.effect(
+    PastRepo,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const columns = sql.literal(`i.id AS "instanceId", i.slug AS instance, l.slug AS license,
@@ -98,7 +128,6 @@ const make = Effect.gen(function* () {
     AND period_start = t.period_start AND t.last_at > asked.at`)
 
   return {
-    /** Everything that a check of the past is decided on, except usage; no row if there is no such instance. */
     findTerms: (
       organizationId: string,
       instanceSlug: string,
@@ -122,11 +151,6 @@ const make = Effect.gen(function* () {
         WHERE i.organization_id = ${organizationId} AND i.slug = ${instanceSlug}`)
     },
 
-    /**
-     * The usage of each entitlement in its period up to an instant, by all events that are known today. The database
-     * adds them up, so that no event is transferred; of dropped events it adds the sums of days. The period's total is used where all
-     * its events are up to the instant, and where an operator deleted events, because nothing more exact is left.
-     */
     usageUntil: (
       organizationId: string,
       among: ReadonlyArray<PastUsageKey>,
@@ -204,10 +228,3 @@ const make = Effect.gen(function* () {
     },
   }
 })
-
-/** Rows of checks of the past. */
-export class PastRepo extends Context.Service<PastRepo, Effect.Success<typeof make>>()(
-  "keyshelf/usage/check/PastRepo",
-) {
-  static readonly layer = Layer.effect(PastRepo, make)
-}

@@ -11,14 +11,10 @@ import type { CheckRow } from "../rules/Terms.ts"
 /** A row of a check of all entitlements. */
 export type StandingRow = CheckRow & { readonly aggregationMethod: AggregationMethod | null }
 
-const make = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
-  const explained = sql.literal(explainedColumns)
-  const configuration = sql.literal(licensedConfiguration)
-  const family = sql.literal(familyJoin)
-  const nothing = sql.literal("")
-
-  return {
+/** Rows of a single check. */
+export class CheckRepo extends Context.Service<
+  CheckRepo,
+  {
     /**
      * Everything that a check is decided on, in one round trip; no row if there is no such instance. It returns one row
      * for each entitlement, or a few if the license start was changed recently: the caller finds the total of the
@@ -27,6 +23,37 @@ const make = Effect.gen(function* () {
      * `ARRAY(SELECT ...)` and the fence `OFFSET 0` make PostgreSQL use one plan for all calls, with one index look-up
      * for each entitlement. Otherwise it plans every call again, which costs seven times the execution.
      */
+    readonly findForCheck: (
+      organizationId: string,
+      instanceSlug: string,
+      entitlements: ReadonlyArray<string>,
+      options: AsOf & {
+        readonly explain?: boolean
+      },
+    ) => Effect.Effect<ReadonlyArray<CheckRow>>
+    /** The same for the entitlements of these slugs (`null`: for all), with the granted configurations. */
+    readonly findStandings: (
+      organizationId: string,
+      instanceSlug: string,
+      entitlements: ReadonlyArray<string> | null,
+      input: AsOf,
+    ) => Effect.Effect<ReadonlyArray<StandingRow>>
+  }
+>()("keyshelf/usage/check/Repo") {
+  static readonly layer = Layer.effect(
+    CheckRepo,
+    Effect.suspend(() => make),
+  )
+}
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const explained = sql.literal(explainedColumns)
+  const configuration = sql.literal(licensedConfiguration)
+  const family = sql.literal(familyJoin)
+  const nothing = sql.literal("")
+
+  return {
     findForCheck: (
       organizationId: string,
       instanceSlug: string,
@@ -44,7 +71,6 @@ const make = Effect.gen(function* () {
         ${grantsAndUsageJoins(sql, sql`${organizationId}`)}
         WHERE i.organization_id = ${organizationId} AND i.slug = ${instanceSlug}`),
 
-    /** The same for the entitlements of these slugs (`null`: for all), with the granted configurations. */
     findStandings: (
       organizationId: string,
       instanceSlug: string,
@@ -63,8 +89,3 @@ const make = Effect.gen(function* () {
         WHERE i.organization_id = ${organizationId} AND i.slug = ${instanceSlug}`),
   }
 })
-
-/** Rows of a single check. */
-export class CheckRepo extends Context.Service<CheckRepo, Effect.Success<typeof make>>()("keyshelf/usage/check/Repo") {
-  static readonly layer = Layer.effect(CheckRepo, make)
-}

@@ -17,6 +17,8 @@ import type { CheckBasis } from "../rules/CheckBasis.ts"
 import { isWritablePeriod } from "../rules/Period.ts"
 import type { Period } from "../rules/Period.ts"
 import { periodOf } from "../rules/Terms.ts"
+import type { ValidationFailed } from "../../../kernel/contract/Problem.ts"
+import type { CheckResult, Standing } from "./Model.ts"
 
 // The clocks of nodes differ a little: a check must see what another node has just reserved by its own clock.
 const MAX_CLOCK_SKEW_MS = 60_000
@@ -35,6 +37,36 @@ const requireWritable = (periods: ReadonlyArray<Period | null>, at: Date) =>
   periods.every((period) => period === null || isWritablePeriod(period))
     ? Effect.void
     : invalid("body.at", UNWRITABLE_PERIOD, at)
+
+/** Checks of what the instances of the caller's organization may use. */
+export class Usage extends Context.Service<
+  Usage,
+  {
+    /** ??? */
+    readonly check: (
+      instanceSlug: string,
+      input: CheckRequest,
+    ) => Effect.Effect<CheckResult, ValidationFailed | InstanceNotFound, Caller>
+    /** The same as JSON text, from the cache where possible. */
+    readonly checkAsText: (
+      instanceSlug: string,
+      input: CheckRequest,
+    ) => Effect.Effect<string, ValidationFailed | InstanceNotFound, Caller>
+    /**
+     * The current standings of an instance with these entitlements (`null`: with all); none if there is no such
+     * instance.
+     */
+    readonly standings: (
+      instanceSlug: string,
+      entitlements: ReadonlyArray<string> | null,
+    ) => Effect.Effect<ReadonlyArray<Standing>, never, Caller>
+  }
+>()("keyshelf/usage/check/Usage") {
+  static readonly layer = Layer.effect(
+    Usage,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* CheckRepo
@@ -108,17 +140,7 @@ const make = Effect.gen(function* () {
 
   return {
     check: checkWith(checkResultOf),
-    /** The same as JSON text, from the cache where possible. */
     checkAsText: checkWith(cachedResponseText),
-    /**
-     * The current standings of an instance with these entitlements (`null`: with all); none if there is no such
-     * instance.
-     */
     standings: standingsOf,
   }
 })
-
-/** Checks of what the instances of the caller's organization may use. */
-export class Usage extends Context.Service<Usage, Effect.Success<typeof make>>()("keyshelf/usage/check/Usage") {
-  static readonly layer = Layer.effect(Usage, make)
-}

@@ -1,6 +1,5 @@
 /**
- * SQL that adds a batch to its totals and stores its events. On one server it is one statement. Citus would send what a WITH query
- * has inserted to all workers, so there it is one statement for each step, all on one worker.
+ * SQL that adds a batch to its totals and stores its events.
  *
  * Tallies are in the lock order of totals. Events find their tally by its index in an array: PostgreSQL does not know the
  * lengths of the arrays, and would join them row by row.
@@ -9,12 +8,12 @@ import type { PgClient } from "@effect/sql-pg"
 import { BigDecimal, Effect } from "effect"
 import type { Fragment } from "effect/sql/Statement"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
-import { column, executed, records } from "../../../kernel/database/Statements.ts"
+import { column, records } from "../../../kernel/database/Statements.ts"
 import type { Thresholds } from "../rules/Limits.ts"
 import type { BatchTotals, TalliedEvent, Tally } from "./BatchTotals.ts"
 
 /** When a batch arrived, and who sent it. */
-interface Reception {
+export interface Reception {
   readonly at: Date
   readonly reportedBy: ActorReference
 }
@@ -37,7 +36,7 @@ const thresholdsAmong = (tallies: ReadonlyArray<Tally>) => {
 }
 
 /** The WITH queries `given` and `tallied`: the tallies with their thresholds. */
-const tallied = (sql: PgClient.PgClient, tallies: ReadonlyArray<Tally>): Fragment => {
+export const tallied = (sql: PgClient.PgClient, tallies: ReadonlyArray<Tally>): Fragment => {
   const thresholds = thresholdsAmong(tallies)
   return sql`given AS MATERIALIZED (
             SELECT ${column("uuid", tallies, ({ instanceId }) => instanceId)} AS instances,
@@ -65,7 +64,7 @@ const tallied = (sql: PgClient.PgClient, tallies: ReadonlyArray<Tally>): Fragmen
 }
 
 /** The statement that raises the totals of `tallied` that exist. */
-const raising = (sql: PgClient.PgClient, organizationId: string, at: Date): Fragment => sql`
+export const raising = (sql: PgClient.PgClient, organizationId: string, at: Date): Fragment => sql`
             UPDATE usage_totals t SET value = t.value + tallied.added, event_count = t.event_count + tallied.count,
               sum = t.sum + tallied.sum, value_count = t.value_count + tallied.count,
               latest_at = greatest(t.latest_at, tallied.last_at), last_at = greatest(t.last_at, tallied.last_at),
@@ -80,7 +79,7 @@ const raising = (sql: PgClient.PgClient, organizationId: string, at: Date): Frag
             RETURNING tallied.place, t.event_count - tallied.count AS before`
 
 /** Those of `rows`, which are like `tallied`, whose instance and entitlement exist and are not locked. */
-const keeping = (sql: PgClient.PgClient, organizationId: string, rows: "tallied" | "others"): Fragment => sql`
+export const keeping = (sql: PgClient.PgClient, organizationId: string, rows: "tallied" | "others"): Fragment => sql`
             SELECT others.* FROM ${sql.literal(rows)} others
             CROSS JOIN LATERAL (
               SELECT FROM instances WHERE organization_id = ${organizationId} AND id = others.instance_id
@@ -92,7 +91,7 @@ const keeping = (sql: PgClient.PgClient, organizationId: string, rows: "tallied"
             ) e`
 
 /** The statement that inserts totals from the rows of `kept`. */
-const beginning = (sql: PgClient.PgClient, organizationId: string, kept: Fragment, at: Date): Fragment => sql`
+export const beginning = (sql: PgClient.PgClient, organizationId: string, kept: Fragment, at: Date): Fragment => sql`
             INSERT INTO usage_totals (organization_id, instance_id, entitlement_id, period_start, value, event_count, sum,
               value_count, latest_at, last_at, decided_at)
             SELECT ${organizationId}::uuid, instance_id, entitlement_id, period_start, added, count, sum, count, last_at,
@@ -103,10 +102,12 @@ const beginning = (sql: PgClient.PgClient, organizationId: string, kept: Fragmen
             ON CONFLICT (organization_id, instance_id, entitlement_id, period_start) DO NOTHING
             RETURNING 1`
 
-const eventColumns = `(organization_id, instance_id, entitlement_id, period_start, ordinal, timestamp,
+/** The columns of the events of a batch. */
+export const eventColumns = `(organization_id, instance_id, entitlement_id, period_start, ordinal, timestamp,
               behavior, value, unique_key, metadata, reported_at, reported_by, transaction_id, source)`
 
-const eventArrays = (sql: PgClient.PgClient, events: ReadonlyArray<TalliedEvent>): Fragment => sql`
+/** The contents of events, as arrays. */
+export const eventArrays = (sql: PgClient.PgClient, events: ReadonlyArray<TalliedEvent>): Fragment => sql`
               ${column("timestamptz", events, ({ event }) => event.timestamp)},
               ${amounts(events, ({ event }) => event.value)}::numeric[],
               ${column("text", events, ({ event }) => event.uniqueKey)},
@@ -142,42 +143,3 @@ export const postAtOnce =
           SELECT ((SELECT count(*) FROM posted) + (SELECT count(*) FROM begun))::int AS taken`),
       ([row]) => row?.taken ?? 0,
     )
-
-/** The same in one statement for each step. */
-export const postInSteps = (sql: PgClient.PgClient) =>
-  Effect.fnUntraced(function* (
-    organizationId: string,
-    { events, tallies }: BatchTotals,
-    { at, reportedBy }: Reception,
-  ) {
-    const posted = yield* records<{ readonly place: number; readonly before: number }>()(sql`
-      WITH ${tallied(sql, tallies)}, posted AS (${raising(sql, organizationId, at)})
-      SELECT place::int AS place, before::float8 AS before FROM posted`)
-    const before = new Map(posted.map((total) => [total.place, total.before]))
-    const others = tallies.filter((_, index) => !before.has(index + 1))
-    const begun =
-      others.length === 0
-        ? []
-        : yield* records()(
-            sql`${beginning(
-              sql,
-              organizationId,
-              sql`(WITH ${tallied(sql, others)} ${keeping(sql, organizationId, "tallied")}) kept`,
-              at,
-            )}`,
-          )
-    const taken = posted.length + begun.length
-    if (taken < tallies.length) return taken
-    const keyOf = ({ tally }: TalliedEvent) => tallies[tally - 1]
-    yield* executed(sql`
-      INSERT INTO usage_events ${sql.literal(eventColumns)}
-      SELECT ${organizationId}::uuid, sent.instance_id, sent.entitlement_id, sent.period_start, sent.ordinal, sent.timestamp,
-        'append', sent.value, sent.unique_key, NULL::jsonb, ${at}::timestamptz, ${sql.json(reportedBy)}::jsonb, sent.id, sent.source
-      FROM unnest(
-        (SELECT ${column("uuid", events, (event) => keyOf(event)?.instanceId)}),
-        ${column("uuid", events, (event) => keyOf(event)?.entitlementId)},
-        ${column("timestamptz", events, (event) => keyOf(event)?.periodStart)},
-        ${column("float8", events, ({ rank, tally }) => (before.get(tally) ?? 0) + rank)},${eventArrays(sql, events)}
-      ) AS sent (instance_id, entitlement_id, period_start, ordinal, timestamp, value, unique_key, id, source)`)
-    return taken
-  })

@@ -1,14 +1,16 @@
 /** SQL of batches that are counted set-wise: it raises totals without reading them. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
-import { hasCitus, record, records } from "../../../kernel/database/Statements.ts"
+import { record, records } from "../../../kernel/database/Statements.ts"
 import type { AppliedOverride } from "../../instances/overrides/Model.ts"
 import type { Meter } from "../ledger/Model.ts"
 import { grantAt, licensedGrant } from "../rules/Grants.ts"
 import type { LicensedTerms } from "../rules/Grants.ts"
 import { grantsOfLicenses, licensedTerms } from "../terms/GrantSql.ts"
 import { mostHeld } from "../terms/HeldSql.ts"
-import { postAtOnce, postInSteps } from "./PostSql.ts"
+import type { BatchTotals } from "./BatchTotals.ts"
+import { postAtOnce } from "./PostSql.ts"
+import type { Reception } from "./PostSql.ts"
 
 type Instance = Pick<Meter, "instanceId" | "instance"> & {
   readonly licenseId: string
@@ -104,18 +106,43 @@ const termsOf = (organizationId: string, row: TermsRow, at: Date): Terms => {
   }
 }
 
+interface CloudEventQueries {
+  /**
+   * The terms of all meters of these instances and entitlements. One statement, so that it sees a license before or
+   * after a concurrent change, never half of it. It returns each row once, as JSON: a row for each meter would repeat
+   * the same few values hundreds of times. The fences force index look-ups and one plan.
+   */
+  readonly terms: (
+    organizationId: string,
+    instances: ReadonlyArray<string>,
+    entitlements: ReadonlyArray<string>,
+    at: Date,
+  ) => Effect.Effect<Terms>
+  /**
+   * Adds tallies to their totals and stores their events. Returns how many totals were raised; if not all were, the
+   * transaction must be rolled back. A total is not raised across a threshold, or by events older than its newest
+   * `set`. A missing total starts with its tally, unless another transaction has locked its instance or entitlement.
+   */
+  readonly post: (organizationId: string, totals: BatchTotals, reception: Reception) => Effect.Effect<number>
+  /**
+   * What reservations and allowances hold of the meters of these instances at most, in any period. It must run after
+   * `post`, whose locks prevent new ones: so it includes what was reserved while `post` waited.
+   */
+  readonly held: (
+    organizationId: string,
+    instances: ReadonlyArray<string>,
+    at: Date,
+  ) => Effect.Effect<
+    ReadonlyArray<{ readonly instanceId: string; readonly entitlementId: string; readonly quantity: string }>
+  >
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  const isSharded = yield* hasCitus(sql)
   const licensed = sql.literal(licensedTerms)
 
   return {
-    /**
-     * The terms of all meters of these instances and entitlements. One statement, so that it sees a license before or
-     * after a concurrent change, never half of it. It returns each row once, as JSON: a row for each meter would repeat
-     * the same few values hundreds of times. The fences force index look-ups and one plan.
-     */
-    terms: (organizationId: string, instances: ReadonlyArray<string>, entitlements: ReadonlyArray<string>, at: Date) =>
+    terms: (organizationId, instances, entitlements, at) =>
       Effect.map(
         record<TermsRow>()(sql`
           WITH i AS MATERIALIZED (
@@ -145,26 +172,17 @@ const make = Effect.gen(function* () {
         (row) => termsOf(organizationId, Option.getOrThrow(row), at),
       ),
 
-    /**
-     * Adds tallies to their totals and stores their events. Returns how many totals were raised; if not all were, the
-     * transaction must be rolled back. A total is not raised across a threshold, or by events older than its newest
-     * `set`. A missing total starts with its tally, unless another transaction has locked its instance or entitlement.
-     */
-    post: isSharded ? postInSteps(sql) : postAtOnce(sql),
+    post: postAtOnce(sql),
 
-    /**
-     * What reservations and allowances hold of the meters of these instances at most, in any period. It must run after
-     * `post`, whose locks prevent new ones: so it includes what was reserved while `post` waited.
-     */
-    held: (organizationId: string, instances: ReadonlyArray<string>, at: Date) =>
+    held: (organizationId, instances, at) =>
       records<{ readonly instanceId: string; readonly entitlementId: string; readonly quantity: string }>()(
         sql`${mostHeld(sql, organizationId, instances, at)}`,
       ),
-  }
+  } satisfies CloudEventQueries
 })
 
 /** Rows of batches that are counted set-wise. */
-export class CloudEventsRepo extends Context.Service<CloudEventsRepo, Effect.Success<typeof make>>()(
+export class CloudEventsRepo extends Context.Service<CloudEventsRepo, CloudEventQueries>()(
   "keyshelf/usage/cloudevents/Repo",
 ) {
   static readonly layer = Layer.effect(CloudEventsRepo, make)

@@ -104,6 +104,39 @@ const rejectionOf = ({ code, message: detail = "The event cannot be counted." }:
   }
 }
 
+/** Usage that arrives as CloudEvents. */
+export class CloudEvents extends Context.Service<
+  CloudEvents,
+  {
+    /** Counts the valid events of a batch, and returns the result of each in order. */
+    readonly report: (sent: Batch) => Effect.Effect<
+      {
+        readonly results: Results
+      },
+      never,
+      Caller
+    >
+    /** The same for one event. Fails with the code of its problem if it is rejected. */
+    readonly reportOne: (sent: unknown) => Effect.Effect<
+      {
+        readonly results: Results
+      },
+      | ValidationFailed
+      | MissingScope
+      | UsageEventInstanceNotFound
+      | UsageEventEntitlementNotFound
+      | UsageEventThresholdExceeded
+      | UsageEventNotReportable,
+      Caller
+    >
+  }
+>()("keyshelf/usage/cloudevents/CloudEvents") {
+  static readonly layer = Layer.effect(
+    CloudEvents,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const { setWise, underLocks } = yield* makeBatchCounting
   const ledger = yield* Ledger
@@ -128,7 +161,6 @@ const make = Effect.gen(function* () {
   const grouped = makeGroupCommit(serve, { maxBatch: MAX_BATCHES })
   let arrived = 0
 
-  /** Counts the valid events of a batch, and returns the result of each in order. */
   const report = Effect.fn("CloudEvents.report")(function* (sent: Batch) {
     // The transaction of an idempotency key must contain the events, and cannot be rolled back for a second try.
     if (Option.isSome(yield* Effect.serviceOption(Transaction))) {
@@ -139,7 +171,6 @@ const make = Effect.gen(function* () {
     return { results: yield* grouped(`${organizationId} ${credentialId} ${group}`, sent) }
   })
 
-  /** The same for one event. Fails with the code of its problem if it is rejected. */
   const reportOne = Effect.fn("CloudEvents.reportOne")(function* (sent: unknown) {
     const reported = yield* report([sent])
     const [result] = reported.results
@@ -149,10 +180,3 @@ const make = Effect.gen(function* () {
 
   return { report, reportOne }
 })
-
-/** Usage that arrives as CloudEvents. */
-export class CloudEvents extends Context.Service<CloudEvents, Effect.Success<typeof make>>()(
-  "keyshelf/usage/cloudevents/CloudEvents",
-) {
-  static readonly layer = Layer.effect(CloudEvents, make)
-}

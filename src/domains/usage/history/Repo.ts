@@ -29,6 +29,36 @@ interface Summed extends SummaryRow {
   readonly lastAt: Date | null
 }
 
+/** Stores and reads events of usage. */
+export class UsageEventsRepo extends Context.Service<
+  UsageEventsRepo,
+  {
+    /** Events of a meter, newest first. Totals tell which periods have events, so that the index finds the times in each. */
+    readonly list: (
+      input: Meter,
+      input: UsageEventFilters,
+      after: Position | null,
+      count: number,
+    ) => Effect.Effect<ReadonlyArray<EventRow>>
+    /** An event that is not voided. */
+    readonly find: (key: StoredTotalKey, ordinal: number) => Effect.Effect<Option.Option<EventRow>>
+    /** A locked total without one of its events, recomputed from the others, and from the sums of those that were dropped. */
+    readonly totalWithout: (
+      key: StoredTotalKey,
+      ordinal: number,
+      method: ReportAggregation,
+      total: Total,
+    ) => Effect.Effect<Total>
+    /** Marks an event of a locked total as voided. Forgets its unique key, if no other event has it. */
+    readonly markVoided: (key: StoredTotalKey, ordinal: number, by: ActorReference, at: Date) => Effect.Effect<void>
+  }
+>()("keyshelf/usage/history/Repo") {
+  static readonly layer = Layer.effect(
+    UsageEventsRepo,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const columns =
@@ -39,7 +69,6 @@ const make = Effect.gen(function* () {
   const dropped = sql.literal(wasDropped("'infinity'::timestamptz"))
 
   return {
-    /** Events of a meter, newest first. Totals tell which periods have events, so that the index finds the times in each. */
     list: (
       { entitlementId, instanceId, organizationId }: Meter,
       { since, until }: UsageEventFilters,
@@ -68,13 +97,11 @@ const make = Effect.gen(function* () {
         ORDER BY e.period_start DESC, e.timestamp DESC, e.ordinal DESC LIMIT ${count}`)
     },
 
-    /** An event that is not voided. */
     find: (key: StoredTotalKey, ordinal: number) =>
       record<EventRow>()(
         sql`SELECT ${columns} FROM usage_events e WHERE ${of(key)} AND ordinal = ${ordinal} AND voided_at IS NULL`,
       ),
 
-    /** A locked total without one of its events, recomputed from the others, and from the sums of those that were dropped. */
     totalWithout: (
       key: StoredTotalKey,
       ordinal: number,
@@ -130,7 +157,6 @@ const make = Effect.gen(function* () {
         },
       ),
 
-    /** Marks an event of a locked total as voided. Forgets its unique key, if no other event has it. */
     markVoided: (key: StoredTotalKey, ordinal: number, by: ActorReference, at: Date) =>
       executed(sql`
         WITH voided AS (
@@ -148,10 +174,3 @@ const make = Effect.gen(function* () {
         SELECT 1`),
   }
 })
-
-/** Stores and reads events of usage. */
-export class UsageEventsRepo extends Context.Service<UsageEventsRepo, Effect.Success<typeof make>>()(
-  "keyshelf/usage/history/Repo",
-) {
-  static readonly layer = Layer.effect(UsageEventsRepo, make)
-}

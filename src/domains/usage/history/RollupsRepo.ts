@@ -1,6 +1,6 @@
 /** SQL of the hours of totals: it adds events to them, corrects them, and reads a history. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer, Option } from "effect"
+import { BigDecimal, Context, Effect, Layer, Option } from "effect"
 import { executed, record, records } from "../../../kernel/database/Statements.ts"
 import { storedDecimal } from "../../../kernel/values/Decimal.ts"
 import { HOUR_MS } from "../../../kernel/values/Timestamp.ts"
@@ -80,6 +80,59 @@ const dayOf = (row: DayRow): DaySums => ({
   set: row.setAt === null ? null : { at: new Date(row.setAt), value: storedDecimal(row.setValue ?? "0") },
 })
 
+/** Stores and reads the hours of totals. */
+export class RollupsRepo extends Context.Service<
+  RollupsRepo,
+  {
+    /** Totals with many events that their hours do not contain, of all organizations. */
+    readonly behind: (at: Date, count: number) => Effect.Effect<ReadonlyArray<StoredTotalKey>>
+    /** Locks the hours of a total until the transaction ends, and returns up to which event they contain its usage. */
+    readonly lock: (rollup: StoredTotalKey) => Effect.Effect<number>
+    /** Adds the next events of a total to its locked hours. Returns whether more are left. */
+    readonly addNext: (rollup: StoredTotalKey, rolledTo: number) => Effect.Effect<boolean>
+    /** Takes an event out of its hour. Only the count and the sum are right then. */
+    readonly subtract: (rollup: StoredTotalKey, at: Date, value: string) => Effect.Effect<void>
+    /** Recomputes an hour of a total from its events, up to the last one that the hours include. */
+    readonly recompute: (rollup: StoredTotalKey, at: Date, rolledTo: number) => Effect.Effect<void>
+    /** Makes the transaction's statements start at once: to compile the plan of a history takes longer than to read it. */
+    readonly planWithoutJit: Effect.Effect<void>
+    /**
+     * The totals that have events in a range, each with its hours: those that are stored, and those of the events that they do not
+     * contain yet, and its days of dropped events. All in one statement, so that an event is in exactly one of them.
+     */
+    readonly periods: (input: Meter, from: Date, to: Date) => Effect.Effect<ReadonlyArray<PeriodHours>>
+    /** The lowest and the highest value of a total from its newest `set` on, in the hour of the set. */
+    readonly sinceSet: (
+      rollup: StoredTotalKey,
+      setAt: Date,
+    ) => Effect.Effect<{
+      readonly minimum: BigDecimal | null
+      readonly maximum: BigDecimal | null
+    }>
+    /**
+     * The distinct unique keys and the events of each bucket: from the events themselves, and of dropped ones as they were counted then.
+     */
+    readonly uniqueKeys: (
+      input: Meter,
+      bucket: BucketSize,
+      from: Date,
+      to: Date,
+    ) => Effect.Effect<
+      ReadonlyArray<{
+        readonly start: Date
+        readonly keys: number
+        readonly events: number
+        readonly isDropped: boolean
+      }>
+    >
+  }
+>()("keyshelf/usage/history/RollupsRepo") {
+  static readonly layer = Layer.effect(
+    RollupsRepo,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const of = ofTotal(sql)
@@ -91,7 +144,6 @@ const make = Effect.gen(function* () {
     sql`${organizationId}::uuid, ${instanceId}::uuid, ${entitlementId}::uuid, ${periodStart}::timestamptz`
 
   return {
-    /** Totals with many events that their hours do not contain, of all organizations. */
     behind: (at: Date, count: number) =>
       records<StoredTotalKey>()(sql`
         SELECT t.organization_id AS "organizationId", t.instance_id AS "instanceId", t.entitlement_id AS "entitlementId",
@@ -106,7 +158,6 @@ const make = Effect.gen(function* () {
           + CASE WHEN t.last_at < ${new Date(at.getTime() - OVER_AFTER_MS)} THEN 0 ELSE ${MIN_EVENTS} END
         LIMIT ${count}`),
 
-    /** Locks the hours of a total until the transaction ends, and returns up to which event they contain its usage. */
     lock: Effect.fnUntraced(function* (rollup: StoredTotalKey) {
       yield* executed(sql`
         INSERT INTO usage_rollups (organization_id, instance_id, entitlement_id, period_start, rolled_to)
@@ -116,7 +167,6 @@ const make = Effect.gen(function* () {
       return Option.getOrThrow(locked).rolledTo
     }),
 
-    /** Adds the next events of a total to its locked hours. Returns whether more are left. */
     addNext: (rollup: StoredTotalKey, rolledTo: number) =>
       Effect.map(
         record<{ readonly isBehind: boolean }>()(sql`
@@ -145,13 +195,11 @@ const make = Effect.gen(function* () {
         (row) => Option.exists(row, ({ isBehind }) => isBehind),
       ),
 
-    /** Takes an event out of its hour. Only the count and the sum are right then. */
     subtract: (rollup: StoredTotalKey, at: Date, value: string) =>
       executed(sql`
         UPDATE usage_hours SET event_count = event_count - 1, sum = sum - ${value}::text::numeric
         WHERE ${of(rollup)} AND hour = date_trunc('hour', ${at}::timestamptz, 'UTC')`),
 
-    /** Recomputes an hour of a total from its events, up to the last one that the hours include. */
     recompute: (rollup: StoredTotalKey, at: Date, rolledTo: number) =>
       executed(sql`
         WITH part AS (
@@ -164,13 +212,8 @@ const make = Effect.gen(function* () {
           maximum = part.maximum, latest = part.latest, latest_at = part.latest_at, latest_ordinal = part.latest_ordinal
         FROM part WHERE ${of(rollup, "h.")} AND h.hour = date_trunc('hour', ${at}::timestamptz, 'UTC')`),
 
-    /** Makes the transaction's statements start at once: to compile the plan of a history takes longer than to read it. */
     planWithoutJit: executed(sql`SELECT set_config('jit', 'off', true)`),
 
-    /**
-     * The totals that have events in a range, each with its hours: those that are stored, and those of the events that they do not
-     * contain yet, and its days of dropped events. All in one statement, so that an event is in exactly one of them.
-     */
     periods: (
       { entitlementId, instanceId, organizationId }: Meter,
       from: Date,
@@ -236,7 +279,6 @@ const make = Effect.gen(function* () {
         },
       ),
 
-    /** The lowest and the highest value of a total from its newest `set` on, in the hour of the set. */
     sinceSet: (rollup: StoredTotalKey, setAt: Date) =>
       Effect.map(
         record<{ readonly minimum: string | null; readonly maximum: string | null }>()(sql`
@@ -258,9 +300,6 @@ const make = Effect.gen(function* () {
         },
       ),
 
-    /**
-     * The distinct unique keys and the events of each bucket: from the events themselves, and of dropped ones as they were counted then.
-     */
     uniqueKeys: ({ entitlementId, instanceId, organizationId }: Meter, bucket: BucketSize, from: Date, to: Date) => {
       const meter = sql`organization_id = ${organizationId} AND instance_id = ${instanceId} AND entitlement_id = ${entitlementId}`
       return records<{
@@ -281,10 +320,3 @@ const make = Effect.gen(function* () {
     },
   }
 })
-
-/** Stores and reads the hours of totals. */
-export class RollupsRepo extends Context.Service<RollupsRepo, Effect.Success<typeof make>>()(
-  "keyshelf/usage/history/RollupsRepo",
-) {
-  static readonly layer = Layer.effect(RollupsRepo, make)
-}

@@ -23,6 +23,9 @@ import type { EventRow } from "./Repo.ts"
 import { RollupsRepo } from "./RollupsRepo.ts"
 import { bucketBounds, bucketsOf, contributions, eventId, placeOf, rangeErrors, totalWithout } from "./Rules.ts"
 import type { PeriodHours } from "./Rules.ts"
+import type { InstanceNotFound } from "../../instances/Errors.ts"
+import type { EntitlementNotFound } from "../../entitlements/Errors.ts"
+import type { InvalidCursor, ValidationFailed } from "../../../kernel/contract/Problem.ts"
 
 const eventOf = (meter: Meter, { behavior: _, ordinal, periodStart, value, ...event }: EventRow): UsageEventRecord => ({
   id: eventId({ periodStart, ordinal }, meter),
@@ -37,6 +40,50 @@ const hoursAreGone = ({ bucket }: HistoryQuery) =>
   invalid("query.bucket", "must be DAY or MONTH: events of that time are no longer stored, only sums of days", bucket)
 
 const isReported = (meter: Meter): boolean => meter.type === "NUMBER" && !isConcurrent(meter)
+
+/** The events of usage in the caller's organization. */
+export class UsageEvents extends Context.Service<
+  UsageEvents,
+  {
+    /** ??? */
+    readonly list: (
+      instance: string,
+      entitlement: string,
+      input: PageRequest & UsageEventFilters,
+    ) => Effect.Effect<
+      {
+        readonly items: UsageEventRecord[]
+        readonly hasMore: boolean
+        readonly nextCursor: string
+      },
+      InstanceNotFound | EntitlementNotFound | InvalidCursor,
+      Caller
+    >
+    /** ??? */
+    readonly void: (
+      instance: string,
+      entitlement: string,
+      id: string,
+    ) => Effect.Effect<void, InstanceNotFound | EntitlementNotFound | UsageEventNotFound, Caller>
+    /** ??? */
+    readonly history: (
+      instance: string,
+      entitlement: string,
+      query: HistoryQuery,
+    ) => Effect.Effect<
+      {
+        readonly items: ReadonlyArray<UsageBucket>
+      },
+      ValidationFailed | InstanceNotFound | EntitlementNotFound,
+      Caller
+    >
+  }
+>()("keyshelf/usage/history/UsageEvents") {
+  static readonly layer = Layer.effect(
+    UsageEvents,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* UsageEventsRepo
@@ -176,10 +223,3 @@ const make = Effect.gen(function* () {
 
   return { list, void: remove, history }
 })
-
-/** The events of usage in the caller's organization. */
-export class UsageEvents extends Context.Service<UsageEvents, Effect.Success<typeof make>>()(
-  "keyshelf/usage/history/UsageEvents",
-) {
-  static readonly layer = Layer.effect(UsageEvents, make)
-}

@@ -18,13 +18,38 @@ export type ImpactRow = CheckedInstance &
 /** Which entitlements of an instance are looked at: one, or all that these license versions or overrides of it grant. */
 export type LookedAt = { readonly entitlement: string } | { readonly licenseIds: ReadonlyArray<string> }
 
+/** Rows of the impact of a change. */
+export class ImpactRepo extends Context.Service<
+  ImpactRepo,
+  {
+    /** What checks of these instances decide on. */
+    readonly checked: (
+      organizationId: string,
+      ids: ReadonlyArray<string>,
+      which: LookedAt,
+      input: AsOf,
+    ) => Effect.Effect<ReadonlyArray<CheckedInstance & CheckedEntitlement>>
+    /** For these instances, every entitlement that their license or the other one grants. */
+    readonly rows: (
+      organizationId: string,
+      ids: ReadonlyArray<string>,
+      toLicenseId: string,
+      input: AsOf,
+    ) => Effect.Effect<ReadonlyArray<ImpactRow>>
+  }
+>()("keyshelf/usage/impact/Repo") {
+  static readonly layer = Layer.effect(
+    ImpactRepo,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const after = sql.literal(`
     ${licensedTermsAfter}, coalesce(i.grace_days, nl.grace_days) AS "graceAfter"`)
 
   return {
-    /** What checks of these instances decide on. */
     checked: (organizationId: string, ids: ReadonlyArray<string>, which: LookedAt, { at, known }: AsOf) =>
       records<CheckedInstance & CheckedEntitlement>()(sql`
         SELECT ${checkedColumns(sql, sql`${organizationId}`)}
@@ -41,7 +66,6 @@ const make = Effect.gen(function* () {
         WHERE i.organization_id = ${organizationId} AND i.id = ANY(${ids}::uuid[])
         ORDER BY i.id, e.id`),
 
-    /** For these instances, every entitlement that their license or the other one grants. */
     rows: (organizationId: string, ids: ReadonlyArray<string>, toLicenseId: string, { at, known }: AsOf) =>
       records<ImpactRow>()(sql`
         SELECT ${checkedColumns(sql, sql`${organizationId}`)}, ${after}
@@ -57,10 +81,3 @@ const make = Effect.gen(function* () {
         ORDER BY i.id, e.id`),
   }
 })
-
-/** Rows of the impact of a change. */
-export class ImpactRepo extends Context.Service<ImpactRepo, Effect.Success<typeof make>>()(
-  "keyshelf/usage/impact/Repo",
-) {
-  static readonly layer = Layer.effect(ImpactRepo, make)
-}

@@ -23,6 +23,50 @@ export interface LeaseRow extends Omit<Lease, "instance" | "entitlement"> {
   readonly sweepAfter: Date
 }
 
+/** Rows of leases. */
+export class LeasesRepo extends Context.Service<
+  LeasesRepo,
+  {
+    /** Locks the leases of the seats until the transaction ends. */
+    readonly lock: (input: Seats, at: Date) => Effect.Effect<LockedSeats>
+    /** Stores how many leases are live at most. */
+    readonly storeMostHeld: (input: Seats, mostHeld: number) => Effect.Effect<void>
+    /** The live lease of a holder. */
+    readonly findLive: (
+      seats: Seats,
+      holder: string,
+      at: Date,
+    ) => Effect.Effect<Option.Option<Omit<LeaseRow, "sweepAfter">>>
+    /** Deletes the leases of the seats that have ended, and counts the others. */
+    readonly countLive: (seats: Seats, at: Date) => Effect.Effect<number>
+    /** Counts the live leases that were acquired before another one. */
+    readonly countBefore: (seats: Seats, input: Pick<LeaseRow, "acquiredAt" | "id">, at: Date) => Effect.Effect<number>
+    /** ??? */
+    readonly insert: (input: Seats, row: LeaseRow) => Effect.Effect<void>
+    /** ??? */
+    readonly renew: (input: Seats, row: LeaseRow) => Effect.Effect<void>
+    /** Ends a live lease. Returns whether it was. */
+    readonly end: (seats: Seats, id: string, at: Date) => Effect.Effect<boolean>
+    /** Live leases, newest first. */
+    readonly list: (
+      seats: Seats,
+      filter: {
+        readonly at: Date
+        readonly holder: string | undefined
+      },
+      after: Position | null,
+      limit: number,
+    ) => Effect.Effect<ReadonlyArray<Omit<LeaseRow, "sweepAfter">>>
+    /** Deletes up to `limit` leases of all organizations that ended on an earlier day. Returns how many. */
+    readonly deleteEnded: (at: Date, limit: number) => Effect.Effect<number>
+  }
+>()("keyshelf/usage/leases/Repo") {
+  static readonly layer = Layer.effect(
+    LeasesRepo,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const deleteDue = yield* deletionOf("usage_leases")
@@ -34,7 +78,6 @@ const make = Effect.gen(function* () {
   const count = Effect.map((row: Option.Option<{ readonly count: number }>) => Option.getOrThrow(row).count)
 
   return {
-    /** Locks the leases of the seats until the transaction ends. */
     lock: ({ entitlementId, instanceId, organizationId }: Seats, at: Date) =>
       Effect.map(
         record<LockedSeats>()(sql`
@@ -46,19 +89,16 @@ const make = Effect.gen(function* () {
         Option.getOrThrow,
       ),
 
-    /** Stores how many leases are live at most. */
     storeMostHeld: ({ entitlementId, instanceId, organizationId }: Seats, mostHeld: number) =>
       executed(sql`
         UPDATE usage_seats SET most_held = ${mostHeld}
         WHERE organization_id = ${organizationId} AND instance_id = ${instanceId} AND entitlement_id = ${entitlementId}`),
 
-    /** The live lease of a holder. */
     findLive: (seats: Seats, holder: string, at: Date) =>
       record<Omit<LeaseRow, "sweepAfter">>()(sql`
         SELECT ${columns} FROM usage_leases lease
         WHERE ${of(seats)} AND lease.holder = ${holder} AND lease.expires_at > ${at}`),
 
-    /** Deletes the leases of the seats that have ended, and counts the others. */
     countLive: (seats: Seats, at: Date) =>
       count(
         record<{ readonly count: number }>()(sql`
@@ -66,7 +106,6 @@ const make = Effect.gen(function* () {
           SELECT count(*)::int AS count FROM usage_leases lease WHERE ${of(seats)} AND lease.expires_at > ${at}`),
       ),
 
-    /** Counts the live leases that were acquired before another one. */
     countBefore: (seats: Seats, { acquiredAt, id }: Pick<LeaseRow, "acquiredAt" | "id">, at: Date) =>
       count(
         record<{ readonly count: number }>()(sql`
@@ -87,12 +126,10 @@ const make = Effect.gen(function* () {
           metadata = ${row.metadata === null ? null : sql.json(row.metadata)}
         WHERE organization_id = ${organizationId} AND id = ${row.id}`),
 
-    /** Ends a live lease. Returns whether it was. */
     end: (seats: Seats, id: string, at: Date) =>
       returnedRow(sql`
         DELETE FROM usage_leases lease WHERE ${of(seats)} AND lease.id = ${id} AND lease.expires_at > ${at} RETURNING id`),
 
-    /** Live leases, newest first. */
     list: (
       seats: Seats,
       filter: { readonly at: Date; readonly holder: string | undefined },
@@ -105,15 +142,7 @@ const make = Effect.gen(function* () {
           ${filter.holder === undefined ? sql.literal("") : sql`AND lease.holder = ${filter.holder}`}
         ORDER BY lease.id DESC LIMIT ${limit}`),
 
-    /** Deletes up to `limit` leases of all organizations that ended on an earlier day. Returns how many. */
     deleteEnded: (at: Date, limit: number) =>
       deleteDue(sql`sweep_after <= ${at} AND expires_at <= ${at}`, "sweep_after", limit),
   }
 })
-
-/** Rows of leases. */
-export class LeasesRepo extends Context.Service<LeasesRepo, Effect.Success<typeof make>>()(
-  "keyshelf/usage/leases/Repo",
-) {
-  static readonly layer = Layer.effect(LeasesRepo, make)
-}

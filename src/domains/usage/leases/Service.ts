@@ -19,11 +19,61 @@ import type { AcquireLease, Lease } from "./Model.ts"
 import { LeasesRepo } from "./Repo.ts"
 import type { LeaseRow } from "./Repo.ts"
 import { decideSeat, endOfDay, leaseRefusalText, leaseValidationError, seatsOf } from "./Rules.ts"
+import type { ValidationFailed, InvalidCursor } from "../../../kernel/contract/Problem.ts"
+import type { InstanceNotFound } from "../../instances/Errors.ts"
+import type { EntitlementNotFound } from "../../entitlements/Errors.ts"
 
 const leaseOf = (
   { entitlement, instance }: Meter,
   { acquiredAt, expiresAt, holder, id, metadata, renewedAt }: Omit<LeaseRow, "sweepAfter">,
 ): Lease => ({ id, instance, entitlement, holder, acquiredAt, renewedAt, expiresAt, metadata })
+
+/** Leases of the instances of the caller's organization. */
+export class Leases extends Context.Service<
+  Leases,
+  {
+    /** ??? */
+    readonly acquire: (
+      instance: string,
+      entitlement: string,
+      sent: AcquireLease,
+    ) => Effect.Effect<
+      {
+        readonly isNew: boolean
+        readonly lease: Lease
+      },
+      ValidationFailed | InstanceNotFound | EntitlementNotFound | AcquireLeaseLimitReached,
+      Caller
+    >
+    /** ??? */
+    readonly list: (
+      instance: string,
+      entitlement: string,
+      input: PageRequest & {
+        readonly holder?: string
+      },
+    ) => Effect.Effect<
+      {
+        readonly items: Lease[]
+        readonly hasMore: boolean
+        readonly nextCursor: string
+      },
+      ValidationFailed | InstanceNotFound | EntitlementNotFound | InvalidCursor,
+      Caller
+    >
+    /** ??? */
+    readonly release: (
+      instance: string,
+      entitlement: string,
+      id: string,
+    ) => Effect.Effect<void, ValidationFailed | InstanceNotFound | EntitlementNotFound | LeaseNotFound, Caller>
+  }
+>()("keyshelf/usage/leases/Leases") {
+  static readonly layer = Layer.effect(
+    Leases,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* LeasesRepo
@@ -136,8 +186,3 @@ const make = Effect.gen(function* () {
 
   return { acquire, list, release }
 })
-
-/** Leases of the instances of the caller's organization. */
-export class Leases extends Context.Service<Leases, Effect.Success<typeof make>>()("keyshelf/usage/leases/Leases") {
-  static readonly layer = Layer.effect(Leases, make)
-}

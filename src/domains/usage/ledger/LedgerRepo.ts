@@ -17,6 +17,7 @@ import { broughtIn, openAllowances, reservedQuantity } from "../terms/HeldSql.ts
 import { grantOf } from "../rules/Grants.ts"
 import type { GrantedTerms } from "../rules/Grants.ts"
 import { explainedColumns, familyJoin, graceDays } from "../terms/TermsSql.ts"
+import type { Option } from "effect"
 
 /** A stored total, with decimals as texts. */
 export interface StoredTotal extends TotalKey, Crossings, Omit<Total, "value" | "sum" | "voidedCount"> {
@@ -94,6 +95,110 @@ export const totalColumns = `t.period_start AS "periodStart", t.value::text AS v
     t.latest_at AS "latestAt", t.last_at AS "lastAt", t.warned, t.limit_reached AS "limitReached",
     t.cap_exceeded AS "capExceeded", t.ctid::text AS location, t.xmin::text AS version`
 
+/** Rows of meters, totals and usage events. */
+export class LedgerRepo extends Context.Service<
+  LedgerRepo,
+  {
+    /**
+     * The meters of these pairs that exist. Their instances and entitlements cannot be deleted until the transaction
+     * ends. With `explain`, it reads what only an explanation shows.
+     */
+    readonly keep: (
+      organizationId: string,
+      pairs: ReadonlyArray<MeterPair>,
+      at: Date,
+      explain?: boolean,
+    ) => Effect.Effect<ReadonlyArray<Meter>>
+    /** The same for one pair, before it is known at which instant it is decided. */
+    readonly keepTerms: (organizationId: string, pair: MeterPair) => Effect.Effect<Option.Option<MeterRow>>
+    /** The meter of an instance and an entitlement; no row if one of them does not exist. */
+    readonly find: (
+      organizationId: string,
+      instance: string,
+      entitlement: string,
+      at: Date,
+    ) => Effect.Effect<ReadonlyArray<Meter>>
+    /** A page of the meters that the instance's license or an override grants, by display order. */
+    readonly listGranted: (
+      organizationId: string,
+      instance: string,
+      options: readonly [number, string],
+      count: number,
+      at: Date,
+    ) => Effect.Effect<ReadonlyArray<Meter>>
+    /** The meters of these entitlements, granted or not, by display order. */
+    readonly listAmong: (
+      organizationId: string,
+      instance: string,
+      entitlements: ReadonlyArray<string>,
+      at: Date,
+    ) => Effect.Effect<ReadonlyArray<Meter>>
+    /** Those of the slugs that name an instance. */
+    readonly instancesAmong: (
+      organizationId: string,
+      slugs: ReadonlyArray<string>,
+    ) => Effect.Effect<
+      ReadonlyArray<{
+        readonly slug: string
+      }>
+    >
+    /** How many hold a lease of these at an instant. Absent where nobody does. */
+    readonly liveLeases: (
+      organizationId: string,
+      among: ReadonlyArray<Pick<TotalKey, "instanceId" | "entitlementId">>,
+      at: Date,
+    ) => Effect.Effect<
+      ReadonlyArray<
+        Pick<TotalKey, "instanceId" | "entitlementId"> & {
+          readonly count: number
+        }
+      >
+    >
+    /** The totals of these keys that exist. */
+    readonly totals: (organizationId: string, among: ReadonlyArray<TotalKey>) => Effect.Effect<TotalRow[]>
+    /**
+     * Locks the totals of these keys until the transaction ends, in key order. Missing ones start at zero. A second statement reads
+     * them and what is held of them, so that it sees what was committed while the first waited.
+     */
+    readonly lockTotals: (
+      organizationId: string,
+      among: ReadonlyArray<LockedKey>,
+      at: Date,
+    ) => Effect.Effect<ReadonlyArray<LockedTotal>>
+    /** The events of a total after an instant, in the order of arrival. */
+    readonly eventsAfter: (organizationId: string, key: TotalKey, timestamp: Date) => Effect.Effect<UsageEvent[]>
+    /** Those of the unique keys that their totals have counted. */
+    readonly countedKeys: (
+      organizationId: string,
+      among: ReadonlyArray<
+        TotalKey & {
+          readonly uniqueKey: string
+        }
+      >,
+    ) => Effect.Effect<
+      ReadonlyArray<
+        TotalKey & {
+          readonly uniqueKey: string
+        }
+      >
+    >
+    /** Stores unique keys that locked totals count for the first time. */
+    readonly storeKeys: (
+      organizationId: string,
+      keys: ReadonlyArray<
+        TotalKey & {
+          readonly uniqueKey: string
+        }
+      >,
+    ) => Effect.Effect<void>
+  }
+>()("keyshelf/usage/ledger/LedgerRepo") {
+  static readonly layer = Layer.effect(
+    LedgerRepo,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const meters = sql.literal(meterColumns)
@@ -128,23 +233,16 @@ const make = Effect.gen(function* () {
   const asRows = Effect.map((rows: ReadonlyArray<StoredTotal>) => rows.map(totalRowOf))
 
   return {
-    /**
-     * The meters of these pairs that exist. Their instances and entitlements cannot be deleted until the transaction
-     * ends. With `explain`, it reads what only an explanation shows.
-     */
     keep: (organizationId: string, pairs: ReadonlyArray<MeterPair>, at: Date, explain = false) =>
       metersAt(at)(kept(organizationId, pairs, explain)),
 
-    /** The same for one pair, before it is known at which instant it is decided. */
     keepTerms: (organizationId: string, pair: MeterPair) => record<MeterRow>()(kept(organizationId, [pair], false)),
 
-    /** The meter of an instance and an entitlement; no row if one of them does not exist. */
     find: (organizationId: string, instance: string, entitlement: string, at: Date) =>
       metersAt(at)(sql`
         SELECT ${meters} FROM instances i JOIN entitlements e ON e.organization_id = i.organization_id ${grants}
         WHERE i.organization_id = ${organizationId} AND i.slug = ${instance} AND e.slug = ${entitlement}`),
 
-    /** A page of the meters that the instance's license or an override grants, by display order. */
     listGranted: (
       organizationId: string,
       instance: string,
@@ -159,7 +257,6 @@ const make = Effect.gen(function* () {
           AND (e.display_order, e.id) > (${displayOrder}, ${id})
         ORDER BY e.display_order, e.id LIMIT ${count}`),
 
-    /** The meters of these entitlements, granted or not, by display order. */
     listAmong: (organizationId: string, instance: string, entitlements: ReadonlyArray<string>, at: Date) =>
       metersAt(at)(sql`
         SELECT ${meters} FROM instances i
@@ -169,13 +266,11 @@ const make = Effect.gen(function* () {
         WHERE i.organization_id = ${organizationId} AND i.slug = ${instance}
         ORDER BY e.display_order, e.id`),
 
-    /** Those of the slugs that name an instance. */
     instancesAmong: (organizationId: string, slugs: ReadonlyArray<string>) =>
       records<{ readonly slug: string }>()(sql`
         SELECT slug FROM instances WHERE organization_id = ${organizationId}
           AND slug IN (SELECT jsonb_array_elements_text(${sql.json(slugs)}))`),
 
-    /** How many hold a lease of these at an instant. Absent where nobody does. */
     liveLeases: (
       organizationId: string,
       among: ReadonlyArray<Pick<TotalKey, "instanceId" | "entitlementId">>,
@@ -188,7 +283,6 @@ const make = Effect.gen(function* () {
           AND lease.entitlement_id = asked."entitlementId" AND lease.expires_at > ${at}
         GROUP BY 1, 2`),
 
-    /** The totals of these keys that exist. */
     totals: (organizationId: string, among: ReadonlyArray<TotalKey>) =>
       asRows(
         records<StoredTotal>()(sql`
@@ -197,10 +291,6 @@ const make = Effect.gen(function* () {
             AND t.entitlement_id = asked."entitlementId" AND t.period_start = asked."periodStart"`),
       ),
 
-    /**
-     * Locks the totals of these keys until the transaction ends, in key order. Missing ones start at zero. A second statement reads
-     * them and what is held of them, so that it sees what was committed while the first waited.
-     */
     lockTotals: Effect.fnUntraced(function* (
       organizationId: string,
       among: ReadonlyArray<LockedKey>,
@@ -225,7 +315,6 @@ const make = Effect.gen(function* () {
       }))
     }),
 
-    /** The events of a total after an instant, in the order of arrival. */
     eventsAfter: (organizationId: string, key: TotalKey, timestamp: Date) =>
       Effect.map(
         records<Omit<UsageEvent, "value"> & { readonly value: string }>()(sql`
@@ -237,7 +326,6 @@ const make = Effect.gen(function* () {
         (rows) => rows.map((row): UsageEvent => ({ ...row, value: storedDecimal(row.value) })),
       ),
 
-    /** Those of the unique keys that their totals have counted. */
     countedKeys: (organizationId: string, among: ReadonlyArray<TotalKey & { readonly uniqueKey: string }>) =>
       records<TotalKey & { readonly uniqueKey: string }>()(sql`
         SELECT k.instance_id AS "instanceId", k.entitlement_id AS "entitlementId", k.period_start AS "periodStart",
@@ -247,7 +335,6 @@ const make = Effect.gen(function* () {
           AND k.entitlement_id = asked."entitlementId" AND k.period_start = asked."periodStart"
           AND k.unique_key = asked."uniqueKey"`),
 
-    /** Stores unique keys that locked totals count for the first time. */
     storeKeys: (organizationId: string, keys: ReadonlyArray<TotalKey & { readonly uniqueKey: string }>) =>
       Effect.asVoid(
         Effect.orDie(sql`
@@ -257,10 +344,3 @@ const make = Effect.gen(function* () {
       ),
   }
 })
-
-/** Rows of meters, totals and usage events. */
-export class LedgerRepo extends Context.Service<LedgerRepo, Effect.Success<typeof make>>()(
-  "keyshelf/usage/ledger/LedgerRepo",
-) {
-  static readonly layer = Layer.effect(LedgerRepo, make)
-}

@@ -5,12 +5,36 @@ import { executed, records } from "../../../kernel/database/Statements.ts"
 import type { TotalKey } from "../ledger/Account.ts"
 import type { Growth } from "./Rules.ts"
 
+/** Stores and reads what ledgers brought. */
+export class OfflineUsageRepo extends Context.Service<
+  OfflineUsageRepo,
+  {
+    /** Adds what a ledger brought to the periods of locked totals. */
+    readonly add: (organizationId: string, growths: ReadonlyArray<Growth>) => Effect.Effect<void>
+    /** What ledgers brought in these periods. */
+    readonly find: (
+      organizationId: string,
+      among: ReadonlyArray<TotalKey>,
+    ) => Effect.Effect<
+      ReadonlyArray<
+        TotalKey & {
+          readonly quantity: string
+        }
+      >
+    >
+  }
+>()("keyshelf/usage/offline/Repo") {
+  static readonly layer = Layer.effect(
+    OfflineUsageRepo,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const keyColumns = sql.literal(`"instanceId" uuid, "entitlementId" uuid, "periodStart" timestamptz`)
 
   return {
-    /** Adds what a ledger brought to the periods of locked totals. */
     add: (organizationId: string, growths: ReadonlyArray<Growth>) =>
       executed(sql`
         INSERT INTO offline_period_usage AS brought (organization_id, instance_id, entitlement_id, period_start, quantity)
@@ -19,7 +43,6 @@ const make = Effect.gen(function* () {
         ON CONFLICT (organization_id, instance_id, entitlement_id, period_start)
           DO UPDATE SET quantity = brought.quantity + excluded.quantity`),
 
-    /** What ledgers brought in these periods. */
     find: (organizationId: string, among: ReadonlyArray<TotalKey>) =>
       records<TotalKey & { readonly quantity: string }>()(sql`
         SELECT brought.instance_id AS "instanceId", brought.entitlement_id AS "entitlementId",
@@ -30,10 +53,3 @@ const make = Effect.gen(function* () {
           AND brought.period_start = asked."periodStart"`),
   }
 })
-
-/** Stores and reads what ledgers brought. */
-export class OfflineUsageRepo extends Context.Service<OfflineUsageRepo, Effect.Success<typeof make>>()(
-  "keyshelf/usage/offline/Repo",
-) {
-  static readonly layer = Layer.effect(OfflineUsageRepo, make)
-}

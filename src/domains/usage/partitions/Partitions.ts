@@ -37,6 +37,22 @@ const isLockTimeout = (error: unknown): boolean => isSqlError(error) && sqlState
 const covers = (start: Date) => (partition: TimePartition) =>
   partition.until !== null && partition.until > start && (partition.from === null || partition.from <= start)
 
+/** The months of usage. `maintain` returns how many it dropped. */
+export class UsagePartitions extends Context.Service<
+  UsagePartitions,
+  {
+    /** ??? */
+    readonly job: RetentionJob
+    /** ??? */
+    readonly maintain: (at: Date) => Effect.Effect<number>
+  }
+>()("keyshelf/usage/partitions/UsagePartitions") {
+  static readonly layer = Layer.effect(
+    UsagePartitions,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const repo = yield* UsagePartitionsRepo
   const sums = yield* SumsRepo
@@ -135,7 +151,7 @@ const make = Effect.gen(function* () {
   })
 
   const maintain = Effect.fn("UsagePartitions.maintain")(function* (at: Date) {
-    // On Citus, they are in one table that Citus distributes.
+    // A database on several servers has them in one table, which it distributes.
     if (!(yield* repo.isPartitioned)) return 0
     yield* createAhead(at)
     return Option.isNone(usageEvents) ? 0 : yield* dropOld(at, endedBefore(at, usageEvents.value))
@@ -144,10 +160,3 @@ const make = Effect.gen(function* () {
   const job: RetentionJob = { kind: "usage_partitions", step: maintain }
   return { job, maintain }
 })
-
-/** The months of usage. `maintain` returns how many it dropped. */
-export class UsagePartitions extends Context.Service<UsagePartitions, Effect.Success<typeof make>>()(
-  "keyshelf/usage/partitions/UsagePartitions",
-) {
-  static readonly layer = Layer.effect(UsagePartitions, make)
-}

@@ -5,6 +5,7 @@ import type { Fragment } from "effect/sql/Statement"
 import { executed, planByIndex, record, records } from "../../../kernel/database/Statements.ts"
 import { LEDGER_SOURCE } from "../cloudevents/Model.ts"
 import { droppedUntil } from "./DaysSql.ts"
+import type { Option } from "effect"
 
 /** Names an instance of any organization. */
 export interface InstanceId {
@@ -14,6 +15,26 @@ export interface InstanceId {
 
 /** About so many events are summed by one transaction. More, if an instance has more. */
 const EVENTS_AT_ONCE = 50_000
+
+/** Sums of events that are dropped. */
+export class SumsRepo extends Context.Service<
+  SumsRepo,
+  {
+    /** The transaction may sum for long: an instance is summed at once. By index, whatever the statistics of the partition are. */
+    readonly prepare: Effect.Effect<void>
+    /** The last instance of the next part of a partition; none if the part reaches to its end. */
+    readonly partEnd: (partition: string, after: InstanceId) => Effect.Effect<Option.Option<InstanceId>>
+    /** Sums the events of the instances after one, up to another one. Hours of earlier drops go: their days are there. */
+    readonly sumPart: (partition: string, after: InstanceId, end: InstanceId | null) => Effect.Effect<void>
+    /** Sums once more some totals whose events have changed since they were summed. Returns how many there were. */
+    readonly sumChanged: (partition: string, count: number) => Effect.Effect<number>
+  }
+>()("keyshelf/usage/partitions/SumsRepo") {
+  static readonly layer = Layer.effect(
+    SumsRepo,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -77,17 +98,14 @@ const make = Effect.gen(function* () {
   })
 
   return {
-    /** The transaction may sum for long: an instance is summed at once. By index, whatever the statistics of the partition are. */
     prepare: Effect.andThen(planByIndex(sql), executed(sql`SELECT set_config('statement_timeout', '0', true)`)),
 
-    /** The last instance of the next part of a partition; none if the part reaches to its end. */
     partEnd: (partition: string, after: InstanceId) =>
       record<InstanceId>()(sql`
         SELECT organization_id AS "organizationId", instance_id AS "instanceId" FROM ${sql(partition)}
         WHERE (organization_id, instance_id) > (${after.organizationId}::uuid, ${after.instanceId}::uuid)
         ORDER BY organization_id, instance_id OFFSET ${EVENTS_AT_ONCE} LIMIT 1`),
 
-    /** Sums the events of the instances after one, up to another one. Hours of earlier drops go: their days are there. */
     sumPart: Effect.fnUntraced(function* (partition: string, after: InstanceId, end: InstanceId | null) {
       const upper =
         end === null
@@ -105,7 +123,6 @@ const make = Effect.gen(function* () {
       )
     }),
 
-    /** Sums once more some totals whose events have changed since they were summed. Returns how many there were. */
     sumChanged: Effect.fnUntraced(function* (partition: string, count: number) {
       const changes = yield* records<object>()(sql`
         DELETE FROM usage_drop_changes WHERE ctid = ANY (ARRAY (SELECT ctid FROM usage_drop_changes LIMIT ${count}))
@@ -133,10 +150,3 @@ const make = Effect.gen(function* () {
     }),
   }
 })
-
-/** Sums of events that are dropped. */
-export class SumsRepo extends Context.Service<SumsRepo, Effect.Success<typeof make>>()(
-  "keyshelf/usage/partitions/SumsRepo",
-) {
-  static readonly layer = Layer.effect(SumsRepo, make)
-}

@@ -13,9 +13,61 @@ import { LedgerRepo } from "../ledger/LedgerRepo.ts"
 import { appendOperation, isAppend } from "./AppendReports.ts"
 import { makeLockedReportOperation } from "./LockedReports.ts"
 import type { ReportUsage } from "./Model.ts"
+import type { Rejection } from "./AppendReports.ts"
+import type { ReportUsageTransactionIdReused } from "../Errors.ts"
+import type { UsageEntry } from "../ledger/Model.ts"
+import type { InvalidCursor } from "../../../kernel/contract/Problem.ts"
+import type { EntitlementGroupNotFound } from "../../groups/Errors.ts"
 
 const instanceNotFound = (slug: string) => new InstanceNotFound({ detail: noSuch("instance", slug) })
 const entitlementNotFound = (slug: string) => new EntitlementNotFound({ detail: noSuch("entitlement", slug) })
+
+/** The usage of the caller's organization. */
+export class UsageReports extends Context.Service<
+  UsageReports,
+  {
+    /** ??? */
+    readonly report: (
+      instance: string,
+      entitlement: string,
+      input: ReportUsage,
+    ) => Effect.Effect<UsageEntry, Rejection | ReportUsageTransactionIdReused, Caller>
+    /** ??? */
+    readonly get: (
+      instance: string,
+      entitlement: string,
+    ) => Effect.Effect<UsageEntry, InstanceNotFound | EntitlementNotFound, Caller>
+    /** ??? */
+    readonly list: (
+      instance: string,
+      request: PageRequest,
+    ) => Effect.Effect<
+      {
+        readonly items: ReadonlyArray<UsageEntry>
+        readonly hasMore: boolean
+        readonly nextCursor: string
+      },
+      InstanceNotFound | InvalidCursor,
+      Caller
+    >
+    /** ??? */
+    readonly ofGroup: (
+      groupSlug: string,
+      instance: string,
+    ) => Effect.Effect<ReadonlyArray<UsageEntry>, InstanceNotFound | EntitlementGroupNotFound, Caller>
+    /** Fails with the one of the two that does not exist. */
+    readonly failMissing: (
+      organizationId: string,
+      instance: string,
+      entitlement: string,
+    ) => Effect.Effect<never, InstanceNotFound | EntitlementNotFound>
+  }
+>()("keyshelf/usage/reports/UsageReports") {
+  static readonly layer = Layer.effect(
+    UsageReports,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* LedgerRepo
@@ -81,14 +133,6 @@ const make = Effect.gen(function* () {
     get,
     list,
     ofGroup,
-    /** Fails with the one of the two that does not exist. */
     failMissing,
   }
 })
-
-/** The usage of the caller's organization. */
-export class UsageReports extends Context.Service<UsageReports, Effect.Success<typeof make>>()(
-  "keyshelf/usage/reports/UsageReports",
-) {
-  static readonly layer = Layer.effect(UsageReports, make)
-}

@@ -10,6 +10,7 @@ import { record, returnedRow } from "../../../kernel/database/Statements.ts"
 import type { TotalKey } from "../ledger/Account.ts"
 import { MAX_LIFETIME_SECONDS } from "../rules/Held.ts"
 import type { StoredReservation } from "./Model.ts"
+import type { Option } from "effect"
 
 /** How a reservation ends. The quantity is a decimal. */
 interface ReservationEnd {
@@ -17,6 +18,35 @@ interface ReservationEnd {
   readonly committedQuantity: string | null
   readonly at: Date
   readonly actor: ActorReference
+}
+
+/** Rows of reservations. */
+export class ReservationsRepo extends Context.Service<
+  ReservationsRepo,
+  {
+    /** Stores a new reservation. */
+    readonly insert: (organizationId: string, input: TotalKey, row: StoredReservation) => Effect.Effect<void>
+    /** The reservation of this id. */
+    readonly find: (organizationId: string, id: string) => Effect.Effect<Option.Option<StoredReservation>>
+    /**
+     * Ends a reservation that is `HELD`, even if it has expired. Returns whether it was. Waits for another transaction
+     * that ends it.
+     */
+    readonly end: (organizationId: string, id: string, how: ReservationEnd) => Effect.Effect<boolean>
+    /** Ends a reservation that is `HELD` and has not expired. Returns whether it was. */
+    readonly endInTime: (organizationId: string, id: string, how: ReservationEnd) => Effect.Effect<boolean>
+    /**
+     * Deletes up to `limit` reservations, of all organizations, that were created more than a day before a past
+     * instant, whatever their state. No reservation lives longer than a day, so all of them were over by then. Returns
+     * how many were deleted.
+     */
+    readonly deleteFinished: (before: Date, limit: number) => Effect.Effect<number>
+  }
+>()("keyshelf/usage/reservations/Repo") {
+  static readonly layer = Layer.effect(
+    ReservationsRepo,
+    Effect.suspend(() => make),
+  )
 }
 
 const make = Effect.gen(function* () {
@@ -28,7 +58,6 @@ const make = Effect.gen(function* () {
     WHERE organization_id = ${organizationId} AND id = ${id} AND state = 'HELD'`
 
   return {
-    /** Stores a new reservation. */
     insert: (organizationId: string, { entitlementId, instanceId, periodStart }: TotalKey, row: StoredReservation) =>
       Effect.asVoid(
         Effect.orDie(sql`
@@ -39,7 +68,6 @@ const make = Effect.gen(function* () {
             ${row.createdAt}, ${sql.json(row.createdBy)}, ${row.expiresAt})`),
       ),
 
-    /** The reservation of this id. */
     find: (organizationId: string, id: string) =>
       record<StoredReservation>()(sql`
         SELECT r.id, i.slug AS instance, e.slug AS entitlement, r.quantity::text AS quantity,
@@ -50,32 +78,15 @@ const make = Effect.gen(function* () {
         JOIN entitlements e ON e.organization_id = r.organization_id AND e.id = r.entitlement_id
         WHERE r.organization_id = ${organizationId} AND r.id = ${id}`),
 
-    /**
-     * Ends a reservation that is `HELD`, even if it has expired. Returns whether it was. Waits for another transaction
-     * that ends it.
-     */
     end: (organizationId: string, id: string, how: ReservationEnd) =>
       returnedRow(sql`${ending(organizationId, id, how)} RETURNING id`),
 
-    /** Ends a reservation that is `HELD` and has not expired. Returns whether it was. */
     endInTime: (organizationId: string, id: string, how: ReservationEnd) =>
       returnedRow(sql`${ending(organizationId, id, how)} AND expires_at > ${how.at} RETURNING id`),
 
-    /**
-     * Deletes up to `limit` reservations, of all organizations, that were created more than a day before a past
-     * instant, whatever their state. No reservation lives longer than a day, so all of them were over by then. Returns
-     * how many were deleted.
-     */
     deleteFinished: (before: Date, limit: number) => {
       const created = new Date(before.getTime() - MAX_LIFETIME_SECONDS * 1000)
       return deleteDue(sql`created_at < ${created}`, "created_at", limit)
     },
   }
 })
-
-/** Rows of reservations. */
-export class ReservationsRepo extends Context.Service<ReservationsRepo, Effect.Success<typeof make>>()(
-  "keyshelf/usage/reservations/Repo",
-) {
-  static readonly layer = Layer.effect(ReservationsRepo, make)
-}

@@ -17,6 +17,44 @@ import { makeLockedReservations, notFound, notHeld } from "./LockedReservations.
 import type { Commit, Reserve } from "./Model.ts"
 import { ReservationsRepo } from "./Repo.ts"
 import { commitValidationError, reservationAt, reserveValidationError, stateAt } from "./Rules.ts"
+import type { ValidationFailed } from "../../../kernel/contract/Problem.ts"
+import type { InstanceNotFound } from "../../instances/Errors.ts"
+import type { EntitlementNotFound } from "../../entitlements/Errors.ts"
+import type { Reservation } from "./Model.ts"
+import type { ReservationNotFound, ReservationNotHeld } from "../Errors.ts"
+
+/** Reservations of the caller's organization. */
+export class Reservations extends Context.Service<
+  Reservations,
+  {
+    /** ??? */
+    readonly reserve: (
+      instance: string,
+      entitlement: string,
+      request: Reserve,
+    ) => Effect.Effect<
+      Reservation,
+      ValidationFailed | InstanceNotFound | EntitlementNotFound | ReserveLimitReached,
+      Caller
+    >
+    /** ??? */
+    readonly commit: (
+      id: string,
+      input: {
+        readonly quantity?: number
+      },
+    ) => Effect.Effect<Reservation, ValidationFailed | ReservationNotFound | ReservationNotHeld, Caller>
+    /** ??? */
+    readonly release: (id: string) => Effect.Effect<undefined, ReservationNotFound | ReservationNotHeld, Caller>
+    /** ??? */
+    readonly get: (id: string) => Effect.Effect<Reservation, ReservationNotFound, Caller>
+  }
+>()("keyshelf/usage/reservations/Reservations") {
+  static readonly layer = Layer.effect(
+    Reservations,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* ReservationsRepo
@@ -80,10 +118,3 @@ const make = Effect.gen(function* () {
 
   return { reserve, commit, release, get }
 })
-
-/** Reservations of the caller's organization. */
-export class Reservations extends Context.Service<Reservations, Effect.Success<typeof make>>()(
-  "keyshelf/usage/reservations/Reservations",
-) {
-  static readonly layer = Layer.effect(Reservations, make)
-}

@@ -3,8 +3,8 @@
  * `check/Repo.ts` (a single check), `check/hotpath/Repo.ts` (batched checks) and `check/PastRepo.ts` (checks of the
  * past). What is granted is `GrantSql.ts`, what is held `HeldSql.ts`. Usage joins tables of other domains, because a check has to read all of them in one statement.
  *
- * Fragments take the `organization`: a parameter, so that Citus asks one shard. Only a statement about several organizations, which
- * Citus never gets, takes {@link ownOrganization}.
+ * Fragments take the `organization`: a parameter, by which a database on several servers finds the one to ask. Only a statement about
+ * several organizations, for one server, takes {@link ownOrganization}.
  */
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"

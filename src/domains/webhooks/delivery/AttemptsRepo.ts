@@ -1,18 +1,16 @@
 /** SQL of attempts: what they send, and what their outcomes change. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
+import type { SqlClient } from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
 import { AttemptEnds } from "../../../kernel/database/Connections.ts"
 import { isRemoved } from "../../../kernel/database/RemovedOrganizations.ts"
-import { inEachOrganization } from "../../../kernel/database/DueOrganizations.ts"
-import { column, executed, hasCitus, records } from "../../../kernel/database/Statements.ts"
-import { Transactions } from "../../../kernel/database/Transactions.ts"
+import { column, records } from "../../../kernel/database/Statements.ts"
 import { endpointName, TEST_EVENT } from "../Model.ts"
 import type { FoundEvent } from "../Payload.ts"
 import type { ClaimedRow } from "../queue/QueueRepo.ts"
 import { outcomeSql } from "./OutcomeSql.ts"
 import type { AttemptRow, EndpointHealth, FoundLease, LookUp } from "./OutcomeSql.ts"
-import { storeByShard } from "./ShardedOutcomesSql.ts"
 
 /**
  * What a claimed delivery sends. `url` is `null` if its endpoint or organization has ended, the last four if its event is no longer
@@ -25,20 +23,94 @@ export interface Subject extends FoundEvent {
   readonly sealed: ReadonlyArray<string>
 }
 
-/** Longer than the second phase of a commit takes on Citus. */
-const SECOND_PHASE_SECONDS = 0.1
+interface AttemptQueries {
+  /** Finds what these claims send. Run it with `QueueTransactions`, so that each claim is looked up by index. */
+  readonly findSubjects: (rows: ReadonlyArray<ClaimedRow>, at: Date) => Effect.Effect<ReadonlyArray<Subject>>
+  /**
+   * Stores the outcomes of attempts: reschedules or deletes their deliveries, updates since when endpoints fail, and
+   * inserts the attempts into the history. Returns the leases that were still valid; only those change the queue. It
+   * locks in the order of `QueueRepo`.
+   *
+   * An endpoint with a lost lease keeps its health, which the next attempt decides. An attempt that is already
+   * stored, by a commit whose response was lost, is not changed.
+   */
+  readonly storeOutcomes: (
+    rows: ReadonlyArray<AttemptRow>,
+    healths: ReadonlyArray<EndpointHealth>,
+  ) => Effect.Effect<ReadonlySet<string>>
+}
+
+/** Stores outcomes whose deliveries it finds by this look-up. Returns those that it has locked. */
+export type Store = (
+  rows: ReadonlyArray<AttemptRow>,
+  healths: ReadonlyArray<EndpointHealth>,
+  lookUp: LookUp,
+) => Effect.Effect<ReadonlyArray<FoundLease>>
+
+/** Stores outcomes by location, and once more by key those of rows that were moved or lost. */
+export const storeOutcomesBy = (store: Store) => {
+  const storeBy = (
+    lookUp: LookUp,
+    rows: ReadonlyArray<AttemptRow>,
+    healths: ReadonlyArray<EndpointHealth>,
+  ): Effect.Effect<ReadonlySet<string>> =>
+    Effect.flatMap(store(rows, healths, lookUp), (found) => {
+      const settled = new Set(found.filter(({ isSettled }) => isSettled).map(({ lease }) => lease))
+      const locked = new Set(found.map(({ lease }) => lease))
+      // By key, a delivery that is not even locked has lost its lease.
+      const again = rows.filter(({ id }) => !settled.has(id) && (lookUp === "location" || locked.has(id)))
+      if (again.length === 0) return Effect.succeed(settled)
+      const endpoints = new Set(again.map(endpointName))
+      return Effect.map(
+        storeBy(
+          "key",
+          again,
+          healths.filter((health) => endpoints.has(endpointName(health))),
+        ),
+        (others) => new Set([...settled, ...others]),
+      )
+    })
+
+  return (rows: ReadonlyArray<AttemptRow>, healths: ReadonlyArray<EndpointHealth>) => storeBy("location", rows, healths)
+}
+
+/** Finds what claims send. They are of the `organization`, which may be a column. */
+export const findSubjects = (sql: SqlClient, rows: ReadonlyArray<ClaimedRow>, at: Date, organization: Fragment) =>
+  records<Subject>()(sql`
+      SELECT claimed.lease, endpoint.url, event.type, event.occurred_at AS "occurredAt", event.actor,
+        event.data::text AS data, event.previous::text AS previous,
+        ARRAY(SELECT secret.sealed FROM webhook_secrets secret
+          WHERE secret.organization_id = ${organization} AND secret.endpoint_id = claimed."endpointId"
+            AND (secret.expires_at IS NULL OR secret.expires_at > ${at})
+          ORDER BY secret.id DESC) AS sealed
+      FROM unnest(
+        (SELECT ${column("uuid", rows, ({ organizationId }) => organizationId)}),
+        ${column("uuid", rows, ({ endpointId }) => endpointId)},
+        ${column("uuid", rows, ({ eventId }) => eventId)},
+        ${column("text", rows, ({ eventName }) => eventName)},
+        ${column("uuid", rows, ({ lease }) => lease)}
+      ) AS claimed ("organizationId", "endpointId", "eventId", "eventName", lease)
+      LEFT JOIN LATERAL (
+        SELECT url FROM webhook_endpoints WHERE organization_id = ${organization} AND id = claimed."endpointId"
+          AND (disabled_at IS NULL OR claimed."eventName" = ${TEST_EVENT})
+          AND NOT ${sql.literal(isRemoved("webhook_endpoints.organization_id"))} OFFSET 0
+      ) endpoint ON true
+      LEFT JOIN LATERAL (
+        SELECT type, occurred_at, actor, data, previous FROM events
+        WHERE organization_id = ${organization} AND id = claimed."eventId" OFFSET 0
+      ) event ON true`)
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const { ask } = yield* AttemptEnds
-  const isSharded = yield* hasCitus(sql)
   const parts = outcomeSql(sql)
 
   /**
-   * Stores outcomes whose deliveries the statement finds and sees. A delivery that another transaction changed while the
+   * Stores outcomes whose deliveries the statement finds and sees. It is one, because each costs a round trip; each of its parts reads
+   * the one before it, and so locks after it. A delivery that another transaction changed while the
    * statement waited for its lock is locked, but its new row is not visible: it stays unsettled, and nothing of it is stored.
    */
-  const storeVisible = (rows: ReadonlyArray<AttemptRow>, healths: ReadonlyArray<EndpointHealth>, lookUp: LookUp) => {
+  const storeVisible: Store = (rows, healths, lookUp) => {
     const { isLeaseValid, isRecorded } = parts.lookUps[lookUp]
     return records<FoundLease>()(
       ask(
@@ -81,102 +153,14 @@ const make = Effect.gen(function* () {
     )
   }
 
-  const store = isSharded ? storeByShard(sql, yield* Transactions) : storeVisible
-
-  const storeBy = (
-    lookUp: LookUp,
-    rows: ReadonlyArray<AttemptRow>,
-    healths: ReadonlyArray<EndpointHealth>,
-  ): Effect.Effect<ReadonlySet<string>> =>
-    Effect.flatMap(store(rows, healths, lookUp), (found) => {
-      const settled = new Set(found.filter(({ isSettled }) => isSettled).map(({ lease }) => lease))
-      const locked = new Set(found.map(({ lease }) => lease))
-      // By key, a delivery that is not even locked has lost its lease.
-      const again = rows.filter(({ id }) => !settled.has(id) && (lookUp === "location" || locked.has(id)))
-      if (again.length === 0) return Effect.succeed(settled)
-      const endpoints = new Set(again.map(endpointName))
-      return Effect.map(
-        storeBy(
-          "key",
-          again,
-          healths.filter((health) => endpoints.has(endpointName(health))),
-        ),
-        (others) => new Set([...settled, ...others]),
-      )
-    })
-
-  const storeOutcomes = (rows: ReadonlyArray<AttemptRow>, healths: ReadonlyArray<EndpointHealth>) =>
-    storeBy("location", rows, healths)
-
-  /** Finds what claims of this organization send, which may be a column. */
-  const findSubjects = (rows: ReadonlyArray<ClaimedRow>, at: Date, organizationId: Fragment) =>
-    records<Subject>()(sql`
-      SELECT claimed.lease, endpoint.url, event.type, event.occurred_at AS "occurredAt", event.actor,
-        event.data::text AS data, event.previous::text AS previous,
-        ARRAY(SELECT secret.sealed FROM webhook_secrets secret
-          WHERE secret.organization_id = ${organizationId} AND secret.endpoint_id = claimed."endpointId"
-            AND (secret.expires_at IS NULL OR secret.expires_at > ${at})
-          ORDER BY secret.id DESC) AS sealed
-      FROM unnest(
-        (SELECT ${column("uuid", rows, ({ organizationId }) => organizationId)}),
-        ${column("uuid", rows, ({ endpointId }) => endpointId)},
-        ${column("uuid", rows, ({ eventId }) => eventId)},
-        ${column("text", rows, ({ eventName }) => eventName)},
-        ${column("uuid", rows, ({ lease }) => lease)}
-      ) AS claimed ("organizationId", "endpointId", "eventId", "eventName", lease)
-      LEFT JOIN LATERAL (
-        SELECT url FROM webhook_endpoints WHERE organization_id = ${organizationId} AND id = claimed."endpointId"
-          AND (disabled_at IS NULL OR claimed."eventName" = ${TEST_EVENT})
-          AND NOT ${sql.literal(isRemoved("webhook_endpoints.organization_id"))} OFFSET 0
-      ) endpoint ON true
-      LEFT JOIN LATERAL (
-        SELECT type, occurred_at, actor, data, previous FROM events
-        WHERE organization_id = ${organizationId} AND id = claimed."eventId" OFFSET 0
-      ) event ON true`)
-
-  const findInShards = (rows: ReadonlyArray<ClaimedRow>, at: Date) =>
-    inEachOrganization(
-      rows,
-      ({ organizationId }) => organizationId,
-      (organizationId, claimed) => findSubjects(claimed, at, sql`${organizationId}::uuid`),
-    )
-
-  /**
-   * {@link findInShards}, once more for new deliveries without an event. Citus can commit a delivery on the coordinator a moment before
-   * the event that was stored with it.
-   */
-  const findByShard = Effect.fnUntraced(function* (rows: ReadonlyArray<ClaimedRow>, at: Date) {
-    const found = yield* findInShards(rows, at)
-    const withoutEvent = new Set(found.filter(({ type }) => type === null).map(({ lease }) => lease))
-    const uncommitted = rows.filter(
-      ({ attempt, claims, lease }) => attempt === 1 && claims === 1 && withoutEvent.has(lease),
-    )
-    if (uncommitted.length === 0) return found
-    yield* executed(sql`SELECT pg_sleep(${SECOND_PHASE_SECONDS})`)
-    const leases = new Set(uncommitted.map(({ lease }) => lease))
-    return [...found.filter(({ lease }) => !leases.has(lease)), ...(yield* findInShards(uncommitted, at))]
-  })
-
   return {
-    /** Finds what these claims send. Run it with `QueueTransactions`, so that each claim is looked up by index. */
-    findSubjects: (rows: ReadonlyArray<ClaimedRow>, at: Date) =>
-      isSharded ? findByShard(rows, at) : findSubjects(rows, at, sql.literal(`claimed."organizationId"`)),
-
-    /**
-     * Stores the outcomes of attempts: reschedules or deletes their deliveries, updates since when endpoints fail, and
-     * inserts the attempts into the history. Returns the leases that were still valid; only those change the queue. It
-     * is one statement, but on Citus, because each costs a round trip; a second one is for rows that were moved or lost. Its parts lock
-     * in the order of `QueueRepo`, because each reads the one before it.
-     *
-     * An endpoint with a lost lease keeps its health, which the next attempt decides. An attempt that is already
-     * stored, by a commit whose response was lost, is not changed.
-     */
-    storeOutcomes,
-  }
+    findSubjects: (rows, at) => findSubjects(sql, rows, at, sql.literal(`claimed."organizationId"`)),
+    storeOutcomes: storeOutcomesBy(storeVisible),
+  } satisfies AttemptQueries
 })
 
 /** Attempts and their outcomes. */
-export class AttemptsRepo extends Context.Service<AttemptsRepo, Effect.Success<typeof make>>()(
+export class AttemptsRepo extends Context.Service<AttemptsRepo, AttemptQueries>()(
   "keyshelf/webhooks/delivery/AttemptsRepo",
 ) {
   static readonly layer = Layer.effect(AttemptsRepo, make)

@@ -1,10 +1,11 @@
 /** SQL of webhook endpoints and their secrets. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
+import type { Option } from "effect"
 import { idBefore } from "../../../kernel/contract/Page.ts"
 import type { Position } from "../../../kernel/contract/Page.ts"
 import { isRemoved } from "../../../kernel/database/RemovedOrganizations.ts"
-import { column, advisoryLock, hasCitus, record, records } from "../../../kernel/database/Statements.ts"
+import { column, advisoryLock, record, records } from "../../../kernel/database/Statements.ts"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import type { EndpointKey, WebhookEndpoint } from "../Model.ts"
 
@@ -22,28 +23,72 @@ export interface SealedSecret {
   readonly sealed: string
 }
 
+interface EndpointQueries {
+  /** Counts the endpoints. Until the transaction ends, other creations of this organization wait. */
+  readonly lockAndCount: (organizationId: string) => Effect.Effect<number>
+  readonly insert: (organizationId: string, row: WebhookEndpoint) => Effect.Effect<void>
+  readonly findById: (organizationId: string, id: string) => Effect.Effect<Option.Option<WebhookEndpoint>>
+  readonly list: (
+    organizationId: string,
+    after: Position | null,
+    count: number,
+  ) => Effect.Effect<ReadonlyArray<WebhookEndpoint>>
+  /** Locks the row for a change. */
+  readonly lockById: (organizationId: string, id: string) => Effect.Effect<Option.Option<WebhookEndpoint>>
+  /** Locks the row against changes, disabling and deletion until the transaction ends. */
+  readonly lockForShare: (organizationId: string, id: string) => Effect.Effect<Option.Option<WebhookEndpoint>>
+  readonly update: (organizationId: string, row: WebhookEndpoint) => Effect.Effect<void>
+  /** Enables an endpoint, and clears since when it fails. */
+  readonly enable: (organizationId: string, row: WebhookEndpoint) => Effect.Effect<void>
+  /** Deletes an endpoint. The foreign key deletes its secrets. */
+  readonly delete: (organizationId: string, id: string) => Effect.Effect<void>
+  /** Finds the enabled endpoints of these organizations, unless they are removed. None of them can end before the transaction does. */
+  readonly findSubscribers: (organizationIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Subscriber>>
+  /** Finds those of these endpoints that are enabled and have only failed since the given time or longer. */
+  readonly findFailingSince: (
+    endpoints: ReadonlyArray<EndpointKey>,
+    since: Date,
+  ) => Effect.Effect<ReadonlyArray<EndpointKey>>
+  /**
+   * Disables an enabled endpoint that has only failed since the given time or longer. Returns it after the change.
+   */
+  readonly disableFailing: (
+    organizationId: string,
+    id: string,
+    change: {
+      readonly since: Date
+      readonly at: Date
+      readonly by: ActorReference
+      readonly reason: string
+    },
+  ) => Effect.Effect<Option.Option<WebhookEndpoint>>
+  readonly insertSecret: (
+    organizationId: string,
+    endpointId: string,
+    secret: SealedSecret & {
+      readonly createdAt: Date
+    },
+  ) => Effect.Effect<void>
+  /** Sets the expiry of all secrets that have none yet. */
+  readonly expireSecrets: (organizationId: string, endpointId: string, expiresAt: Date) => Effect.Effect<void>
+  /** Deletes expired secrets, and all but the newest `max`. */
+  readonly deleteSecrets: (organizationId: string, endpointId: string, at: Date, max: number) => Effect.Effect<void>
+  /** Finds the secrets that are active at this time, newest first. */
+  readonly findActiveSecrets: (
+    organizationId: string,
+    endpointId: string,
+    at: Date,
+  ) => Effect.Effect<ReadonlyArray<SealedSecret>>
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  const isSharded = yield* hasCitus(sql)
   const columns = sql.literal(`id, url, event_names AS "eventNames", description, disabled_at AS "disabledAt",
     disabled_reason AS "disabledReason", created_at AS "createdAt", updated_at AS "updatedAt",
     created_by AS "createdBy", updated_by AS "updatedBy"`)
 
-  /** Runs a statement for each organization on Citus, in their order, and for all of them otherwise. */
-  const byShard = <A>(
-    organizationIds: ReadonlyArray<string>,
-    find: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<A>>,
-  ) =>
-    isSharded
-      ? Effect.map(
-          Effect.forEach([...new Set(organizationIds)].toSorted(), (id) => find([id])),
-          (found) => found.flat(),
-        )
-      : find(organizationIds)
-
   return {
-    /** Counts the endpoints. Until the transaction ends, other creations of this organization wait. */
-    lockAndCount: (organizationId: string) =>
+    lockAndCount: (organizationId) =>
       advisoryLock(sql, `webhook-endpoints/${organizationId}`).pipe(
         Effect.andThen(
           Effect.orDie(sql<{ count: number }>`
@@ -52,7 +97,7 @@ const make = Effect.gen(function* () {
         Effect.map(([row]) => row?.count ?? 0),
       ),
 
-    insert: (organizationId: string, row: WebhookEndpoint) =>
+    insert: (organizationId, row) =>
       Effect.asVoid(
         Effect.orDie(sql`
           INSERT INTO webhook_endpoints (organization_id, id, url, event_names, description, disabled_at, disabled_reason,
@@ -62,28 +107,26 @@ const make = Effect.gen(function* () {
             ${sql.json(row.updatedBy)})`),
       ),
 
-    findById: (organizationId: string, id: string) =>
+    findById: (organizationId, id) =>
       record<WebhookEndpoint>()(
         sql`SELECT ${columns} FROM webhook_endpoints WHERE organization_id = ${organizationId} AND id = ${id}`,
       ),
 
-    list: (organizationId: string, after: Position | null, count: number) =>
+    list: (organizationId, after, count) =>
       records<WebhookEndpoint>()(sql`
         SELECT ${columns} FROM webhook_endpoints
         WHERE organization_id = ${organizationId} AND id < ${idBefore(after)}
         ORDER BY id DESC LIMIT ${count}`),
 
-    /** Locks the row for a change. */
-    lockById: (organizationId: string, id: string) =>
+    lockById: (organizationId, id) =>
       record<WebhookEndpoint>()(sql`
         SELECT ${columns} FROM webhook_endpoints WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`),
 
-    /** Locks the row against changes, disabling and deletion until the transaction ends. */
-    lockForShare: (organizationId: string, id: string) =>
+    lockForShare: (organizationId, id) =>
       record<WebhookEndpoint>()(sql`
         SELECT ${columns} FROM webhook_endpoints WHERE organization_id = ${organizationId} AND id = ${id} FOR SHARE`),
 
-    update: (organizationId: string, row: WebhookEndpoint) =>
+    update: (organizationId, row) =>
       Effect.asVoid(
         Effect.orDie(sql`
           UPDATE webhook_endpoints SET url = ${row.url}, event_names = ${row.eventNames}::text[],
@@ -91,8 +134,7 @@ const make = Effect.gen(function* () {
           WHERE organization_id = ${organizationId} AND id = ${row.id}`),
       ),
 
-    /** Enables an endpoint, and clears since when it fails. */
-    enable: (organizationId: string, row: WebhookEndpoint) =>
+    enable: (organizationId, row) =>
       Effect.asVoid(
         Effect.orDie(sql`
           UPDATE webhook_endpoints SET disabled_at = NULL, disabled_reason = NULL, failing_since = NULL,
@@ -100,50 +142,31 @@ const make = Effect.gen(function* () {
           WHERE organization_id = ${organizationId} AND id = ${row.id}`),
       ),
 
-    /** Deletes an endpoint. The foreign key deletes its secrets. */
-    delete: (organizationId: string, id: string) =>
+    delete: (organizationId, id) =>
       Effect.asVoid(
         Effect.orDie(sql`DELETE FROM webhook_endpoints WHERE organization_id = ${organizationId} AND id = ${id}`),
       ),
 
-    /** Finds the enabled endpoints of these organizations, unless they are removed. None of them can end before the transaction does. */
-    findSubscribers: (organizationIds: ReadonlyArray<string>) =>
-      byShard(organizationIds, (ids) =>
-        records<Subscriber>()(sql`
-          SELECT organization_id AS "organizationId", id, event_names AS "eventNames", created_at AS "createdAt"
-          FROM webhook_endpoints
-          WHERE organization_id = ANY(${ids}::uuid[]) AND disabled_at IS NULL
-            AND NOT ${sql.literal(isRemoved("webhook_endpoints.organization_id"))}
-          ORDER BY organization_id, id FOR SHARE`),
-      ),
+    findSubscribers: (organizationIds) =>
+      records<Subscriber>()(sql`
+        SELECT organization_id AS "organizationId", id, event_names AS "eventNames", created_at AS "createdAt"
+        FROM webhook_endpoints
+        WHERE organization_id = ANY(${organizationIds}::uuid[]) AND disabled_at IS NULL
+          AND NOT ${sql.literal(isRemoved("webhook_endpoints.organization_id"))}
+        ORDER BY organization_id, id FOR SHARE`),
 
-    /** Finds those of these endpoints that are enabled and have only failed since the given time or longer. */
-    findFailingSince: (endpoints: ReadonlyArray<EndpointKey>, since: Date) =>
-      byShard(
-        endpoints.map(({ organizationId }) => organizationId),
-        (ids) => {
-          const ofShard = isSharded ? endpoints.filter(({ organizationId }) => ids.includes(organizationId)) : endpoints
-          const shard = isSharded ? sql`${ids[0]}::uuid` : sql.literal(`failed."organizationId"`)
-          return records<EndpointKey>()(sql`
-            SELECT endpoint.organization_id AS "organizationId", endpoint.id AS "endpointId"
-            FROM unnest(
-              (SELECT ${column("uuid", ofShard, ({ organizationId }) => organizationId)}),
-              ${column("uuid", ofShard, ({ endpointId }) => endpointId)}
-            ) AS failed ("organizationId", "endpointId")
-            JOIN webhook_endpoints endpoint
-              ON endpoint.organization_id = ${shard} AND endpoint.id = failed."endpointId"
-            WHERE endpoint.failing_since <= ${since} AND endpoint.disabled_at IS NULL`)
-        },
-      ),
+    findFailingSince: (endpoints, since) =>
+      records<EndpointKey>()(sql`
+        SELECT endpoint.organization_id AS "organizationId", endpoint.id AS "endpointId"
+        FROM unnest(
+          (SELECT ${column("uuid", endpoints, ({ organizationId }) => organizationId)}),
+          ${column("uuid", endpoints, ({ endpointId }) => endpointId)}
+        ) AS failed ("organizationId", "endpointId")
+        JOIN webhook_endpoints endpoint
+          ON endpoint.organization_id = failed."organizationId" AND endpoint.id = failed."endpointId"
+        WHERE endpoint.failing_since <= ${since} AND endpoint.disabled_at IS NULL`),
 
-    /**
-     * Disables an enabled endpoint that has only failed since the given time or longer. Returns it after the change.
-     */
-    disableFailing: (
-      organizationId: string,
-      id: string,
-      change: { readonly since: Date; readonly at: Date; readonly by: ActorReference; readonly reason: string },
-    ) =>
+    disableFailing: (organizationId, id, change) =>
       record<WebhookEndpoint>()(sql`
         UPDATE webhook_endpoints SET disabled_at = ${change.at}, disabled_reason = ${change.reason},
           updated_at = ${change.at}, updated_by = ${sql.json(change.by)}
@@ -151,23 +174,21 @@ const make = Effect.gen(function* () {
           AND failing_since <= ${change.since}
         RETURNING ${columns}`),
 
-    insertSecret: (organizationId: string, endpointId: string, secret: SealedSecret & { readonly createdAt: Date }) =>
+    insertSecret: (organizationId, endpointId, secret) =>
       Effect.asVoid(
         Effect.orDie(sql`
           INSERT INTO webhook_secrets (organization_id, endpoint_id, id, sealed, created_at)
           VALUES (${organizationId}, ${endpointId}, ${secret.id}, ${secret.sealed}, ${secret.createdAt})`),
       ),
 
-    /** Sets the expiry of all secrets that have none yet. */
-    expireSecrets: (organizationId: string, endpointId: string, expiresAt: Date) =>
+    expireSecrets: (organizationId, endpointId, expiresAt) =>
       Effect.asVoid(
         Effect.orDie(sql`
           UPDATE webhook_secrets SET expires_at = ${expiresAt}
           WHERE organization_id = ${organizationId} AND endpoint_id = ${endpointId} AND expires_at IS NULL`),
       ),
 
-    /** Deletes expired secrets, and all but the newest `max`. */
-    deleteSecrets: (organizationId: string, endpointId: string, at: Date, max: number) =>
+    deleteSecrets: (organizationId, endpointId, at, max) =>
       Effect.asVoid(
         Effect.orDie(sql`
           DELETE FROM webhook_secrets
@@ -177,18 +198,17 @@ const make = Effect.gen(function* () {
             ORDER BY id DESC OFFSET ${max}))`),
       ),
 
-    /** Finds the secrets that are active at this time, newest first. */
-    findActiveSecrets: (organizationId: string, endpointId: string, at: Date) =>
+    findActiveSecrets: (organizationId, endpointId, at) =>
       records<SealedSecret>()(sql`
         SELECT id, sealed FROM webhook_secrets
         WHERE organization_id = ${organizationId} AND endpoint_id = ${endpointId}
           AND (expires_at IS NULL OR expires_at > ${at})
         ORDER BY id DESC`),
-  }
+  } satisfies EndpointQueries
 })
 
 /** Webhook endpoints and their secrets. */
-export class EndpointsRepo extends Context.Service<EndpointsRepo, Effect.Success<typeof make>>()(
+export class EndpointsRepo extends Context.Service<EndpointsRepo, EndpointQueries>()(
   "keyshelf/webhooks/endpoints/Repo",
 ) {
   static readonly layer = Layer.effect(EndpointsRepo, make)

@@ -20,8 +20,44 @@ import { EndpointsRepo } from "./Repo.ts"
 import { canonicalUrl, validateEndpoint, MAX_ENDPOINTS } from "./Rules.ts"
 import { TEST_EVENT } from "../Model.ts"
 import { SigningSecrets } from "./SigningSecrets.ts"
+import type { ValidationFailed, InvalidCursor } from "../../../kernel/contract/Problem.ts"
+import type { WebhookEndpointWithSecret } from "../Model.ts"
+import type { Page } from "../../../kernel/contract/Page.ts"
 
 const notFound = (id: string) => new WebhookEndpointNotFound({ detail: noSuch("webhook endpoint", id) })
+
+/** Webhook endpoints of the caller's organization. */
+export class WebhookEndpoints extends Context.Service<
+  WebhookEndpoints,
+  {
+    /** ??? */
+    readonly create: (
+      input: CreateWebhookEndpoint,
+    ) => Effect.Effect<WebhookEndpointWithSecret, ValidationFailed | CreateWebhookEndpointLimitReached, Caller>
+    /** ??? */
+    readonly get: (id: string) => Effect.Effect<WebhookEndpoint, WebhookEndpointNotFound, Caller>
+    /** ??? */
+    readonly list: (request: PageRequest) => Effect.Effect<Page<WebhookEndpoint>, InvalidCursor, Caller>
+    /** ??? */
+    readonly update: (
+      id: string,
+      input: UpdateWebhookEndpoint,
+    ) => Effect.Effect<void, ValidationFailed | WebhookEndpointNotFound, Caller>
+    /** ??? */
+    readonly delete: (id: string) => Effect.Effect<void, WebhookEndpointNotFound, Caller>
+    /** ??? */
+    readonly rotateSecret: (id: string) => Effect.Effect<WebhookEndpointWithSecret, WebhookEndpointNotFound, Caller>
+    /** ??? */
+    readonly enable: (id: string) => Effect.Effect<WebhookEndpoint, WebhookEndpointNotFound, Caller>
+    /** ??? */
+    readonly test: (id: string) => Effect.Effect<QueuedDelivery, WebhookEndpointNotFound, Caller>
+  }
+>()("keyshelf/webhooks/endpoints/WebhookEndpoints") {
+  static readonly layer = Layer.effect(
+    WebhookEndpoints,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* EndpointsRepo
@@ -192,10 +228,3 @@ const make = Effect.gen(function* () {
 
   return { create, get, list, update, delete: remove, rotateSecret, enable, test }
 })
-
-/** Webhook endpoints of the caller's organization. */
-export class WebhookEndpoints extends Context.Service<WebhookEndpoints, Effect.Success<typeof make>>()(
-  "keyshelf/webhooks/endpoints/WebhookEndpoints",
-) {
-  static readonly layer = Layer.effect(WebhookEndpoints, make)
-}

@@ -6,6 +6,28 @@ import { days, timePartitions } from "../../../kernel/database/TimePartitions.ts
 /** The number of days since 1970. */
 export const dayOf = days.of
 
+/** Partitions of the history. */
+export class PartitionsRepo extends Context.Service<
+  PartitionsRepo,
+  {
+    /** Lists the days that have a partition, in order. */
+    readonly listDays: Effect.Effect<number[]>
+    /** ??? */
+    readonly tryLock: Effect.Effect<boolean>
+    /** ??? */
+    readonly lock: Effect.Effect<boolean>
+    /** ??? */
+    readonly create: (number: number) => Effect.Effect<void>
+    /** Drops the partition of a day. Waits up to 2 s for its readers. */
+    readonly drop: (day: number) => Effect.Effect<void>
+  }
+>()("keyshelf/webhooks/history/PartitionsRepo") {
+  static readonly layer = Layer.effect(
+    PartitionsRepo,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const partitions = timePartitions(sql, {
@@ -17,19 +39,10 @@ const make = Effect.gen(function* () {
   })
 
   return {
-    /** Lists the days that have a partition, in order. */
     listDays: Effect.map(partitions.list, (rows) => rows.flatMap(({ from }) => (from === null ? [] : [dayOf(from)]))),
     tryLock: partitions.tryLock,
     lock: partitions.lock,
     create: partitions.create,
-    /** Drops the partition of a day. Waits up to 2 s for its readers. */
     drop: (day: number) => Effect.andThen(partitions.waitBriefly, partitions.drop(partitions.nameOf(day))),
   }
 })
-
-/** Partitions of the history. */
-export class PartitionsRepo extends Context.Service<PartitionsRepo, Effect.Success<typeof make>>()(
-  "keyshelf/webhooks/history/PartitionsRepo",
-) {
-  static readonly layer = Layer.effect(PartitionsRepo, make)
-}

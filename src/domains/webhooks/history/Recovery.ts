@@ -16,6 +16,7 @@ import { EndpointsRepo } from "../endpoints/Repo.ts"
 import { QueueRepo } from "../queue/QueueRepo.ts"
 import { RecoveryRepo } from "./RecoveryRepo.ts"
 import type { TimeRange } from "./RecoveryRepo.ts"
+import type { ValidationFailed } from "../../../kernel/contract/Problem.ts"
 
 /** Deliveries per transaction: one piece takes some tenths of a second. */
 const MAX_PIECE = 1000
@@ -33,6 +34,29 @@ const DEFAULT_STEP_MS = 100
  */
 const stepFor = (meanDurationMs: number | null): number =>
   meanDurationMs === null ? DEFAULT_STEP_MS : Math.min(MAX_STEP_MS, Math.max(MIN_STEP_MS, meanDurationMs / 2))
+
+/** Tries the failed deliveries of the caller's webhook endpoints again. */
+export class WebhookRecovery extends Context.Service<
+  WebhookRecovery,
+  {
+    /** ??? */
+    readonly recover: (
+      endpointId: string,
+      input: RecoverDeliveries,
+    ) => Effect.Effect<
+      {
+        readonly count: number
+      },
+      ValidationFailed | WebhookEndpointNotFound | RecoverDeliveriesEndpointNotActive,
+      Caller
+    >
+  }
+>()("keyshelf/webhooks/history/WebhookRecovery") {
+  static readonly layer = Layer.effect(
+    WebhookRecovery,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* RecoveryRepo
@@ -119,10 +143,3 @@ const make = Effect.gen(function* () {
 
   return { recover }
 })
-
-/** Tries the failed deliveries of the caller's webhook endpoints again. */
-export class WebhookRecovery extends Context.Service<WebhookRecovery, Effect.Success<typeof make>>()(
-  "keyshelf/webhooks/history/WebhookRecovery",
-) {
-  static readonly layer = Layer.effect(WebhookRecovery, make)
-}

@@ -21,11 +21,50 @@ export interface TimeRange {
 
 const RECENT_ATTEMPTS = 50
 
+/** Deliveries that can be recovered. */
+export class RecoveryRepo extends Context.Service<
+  RecoveryRepo,
+  {
+    /** The mean duration of the last successful attempts in milliseconds; `null` if there is none. */
+    readonly meanDuration: (input: EndpointKey, since: Date) => Effect.Effect<number | null>
+    /** Finds up to `count` deliveries whose first attempt was no success, in the order of these attempts. */
+    readonly findCandidates: (
+      input: EndpointKey,
+      input: TimeRange,
+      input: Position,
+      count: number,
+    ) => Effect.Effect<ReadonlyArray<Candidate>>
+    /** Locks those of these deliveries that wait for an attempt, and returns their ids. No claim can take them then. */
+    readonly lockWaiting: (organizationId: string, deliveryIds: ReadonlyArray<string>) => Effect.Effect<string[]>
+    /** Makes locked deliveries due at these times, unless they are due earlier. */
+    readonly advance: (
+      organizationId: string,
+      rows: ReadonlyArray<Pick<QueueRow, "id" | "dueAt">>,
+    ) => Effect.Effect<void>
+    /** Which of these deliveries are in the queue. */
+    readonly findQueued: (organizationId: string, deliveryIds: ReadonlyArray<string>) => Effect.Effect<string[]>
+    /**
+     * Finds the last attempts of these deliveries, unless they succeeded. None is older than `since`. Must run after
+     * {@link findQueued}: a delivery that left the queue in between is then in the history. One scan of each partition,
+     * because a look-up per delivery would open all partitions each time.
+     */
+    readonly findFailed: (
+      organizationId: string,
+      deliveryIds: ReadonlyArray<string>,
+      since: Date,
+    ) => Effect.Effect<ReadonlyArray<Pick<QueueRow, "id" | "eventId" | "eventName" | "attempt">>>
+  }
+>()("keyshelf/webhooks/history/RecoveryRepo") {
+  static readonly layer = Layer.effect(
+    RecoveryRepo,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
 
   return {
-    /** The mean duration of the last successful attempts in milliseconds; `null` if there is none. */
     meanDuration: ({ endpointId, organizationId }: EndpointKey, since: Date) =>
       Effect.map(
         records<{ mean: number | null }>()(sql`
@@ -37,7 +76,6 @@ const make = Effect.gen(function* () {
         ([row]) => row?.mean ?? null,
       ),
 
-    /** Finds up to `count` deliveries whose first attempt was no success, in the order of these attempts. */
     findCandidates: (
       { endpointId, organizationId }: EndpointKey,
       { since, until }: TimeRange,
@@ -58,7 +96,6 @@ const make = Effect.gen(function* () {
         ORDER BY "timestamp", id LIMIT ${count}`)
     },
 
-    /** Locks those of these deliveries that wait for an attempt, and returns their ids. No claim can take them then. */
     lockWaiting: (organizationId: string, deliveryIds: ReadonlyArray<string>) =>
       Effect.map(
         records<{ id: string }>()(sql`
@@ -68,7 +105,6 @@ const make = Effect.gen(function* () {
         (rows) => rows.map(({ id }) => id),
       ),
 
-    /** Makes locked deliveries due at these times, unless they are due earlier. */
     advance: (organizationId: string, rows: ReadonlyArray<Pick<QueueRow, "id" | "dueAt">>) =>
       Effect.asVoid(
         Effect.orDie(sql`
@@ -79,7 +115,6 @@ const make = Effect.gen(function* () {
           WHERE webhook_queue.organization_id = ${organizationId} AND webhook_queue.id = advanced.id`),
       ),
 
-    /** Which of these deliveries are in the queue. */
     findQueued: (organizationId: string, deliveryIds: ReadonlyArray<string>) =>
       Effect.map(
         records<{ id: string }>()(sql`
@@ -88,11 +123,6 @@ const make = Effect.gen(function* () {
         (rows) => rows.map(({ id }) => id),
       ),
 
-    /**
-     * Finds the last attempts of these deliveries, unless they succeeded. None is older than `since`. Must run after
-     * {@link findQueued}: a delivery that left the queue in between is then in the history. One scan of each partition,
-     * because a look-up per delivery would open all partitions each time.
-     */
     findFailed: (organizationId: string, deliveryIds: ReadonlyArray<string>, since: Date) =>
       records<Pick<QueueRow, "attempt" | "eventId" | "eventName" | "id">>()(sql`
         SELECT id, attempt, "eventId", "eventName" FROM (
@@ -104,10 +134,3 @@ const make = Effect.gen(function* () {
         ) AS last WHERE state <> 'Success'`),
   }
 })
-
-/** Deliveries that can be recovered. */
-export class RecoveryRepo extends Context.Service<RecoveryRepo, Effect.Success<typeof make>>()(
-  "keyshelf/webhooks/history/RecoveryRepo",
-) {
-  static readonly layer = Layer.effect(RecoveryRepo, make)
-}

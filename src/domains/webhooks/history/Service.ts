@@ -11,10 +11,11 @@ import { eventText } from "../../events/log/EventText.ts"
 import { eventOf } from "../Payload.ts"
 import { RetryDeliveryEndpointNotActive, RetryDeliveryNotFailed, WebhookDeliveryNotFound } from "../Errors.ts"
 import { HistoryRepo } from "./Repo.ts"
-import type { AttemptEntry } from "./Repo.ts"
+import type { AttemptEntry } from "./HistorySql.ts"
 import type { HistoryFilters, QueuedDelivery, WebhookAttempt } from "../Model.ts"
 import { WebhookQueue } from "../queue/Queue.ts"
 import { EndpointsRepo } from "../endpoints/Repo.ts"
+import type { InvalidCursor } from "../../../kernel/contract/Problem.ts"
 
 /** The first attempt after the schedule of six. It is made once. */
 const FIRST_REQUESTED_ATTEMPT = 7
@@ -29,6 +30,36 @@ const attemptOf = (
 }
 
 const NOT_THE_ID = "Send the `deliveryId` of an attempt in the history, not its `id`."
+
+/** The delivery history of the caller's webhook endpoints. */
+export class WebhookHistory extends Context.Service<
+  WebhookHistory,
+  {
+    /** ??? */
+    readonly list: (input: PageRequest & HistoryFilters) => Effect.Effect<
+      {
+        readonly items: WebhookAttempt[]
+        readonly hasMore: boolean
+        readonly nextCursor: string
+      },
+      InvalidCursor,
+      Caller
+    >
+    /** ??? */
+    readonly retry: (
+      deliveryId: string,
+    ) => Effect.Effect<
+      QueuedDelivery,
+      RetryDeliveryNotFailed | WebhookDeliveryNotFound | RetryDeliveryEndpointNotActive,
+      Caller
+    >
+  }
+>()("keyshelf/webhooks/history/WebhookHistory") {
+  static readonly layer = Layer.effect(
+    WebhookHistory,
+    Effect.suspend(() => make),
+  )
+}
 
 const make = Effect.gen(function* () {
   const repo = yield* HistoryRepo
@@ -120,10 +151,3 @@ const make = Effect.gen(function* () {
 
   return { list, retry }
 })
-
-/** The delivery history of the caller's webhook endpoints. */
-export class WebhookHistory extends Context.Service<WebhookHistory, Effect.Success<typeof make>>()(
-  "keyshelf/webhooks/history/WebhookHistory",
-) {
-  static readonly layer = Layer.effect(WebhookHistory, make)
-}

@@ -25,12 +25,45 @@ interface QueueSample {
 // Limits what a sample reads of a long queue.
 const MAX_COUNTED_ROWS = 100_000
 
+/** The queue as its maintenance reads and corrects it. */
+export class QueueMaintenanceRepo extends Context.Service<
+  QueueMaintenanceRepo,
+  {
+    /** Finds who holds claims made after `since`, and `own` if it is an id. Run it with `QueueTransactions`. */
+    readonly findClaimOwners: (own: string | null, since: Date) => Effect.Effect<ReadonlyArray<ClaimOwner>>
+    /**
+     * Holds these claims under an id, and returns their leases. Skips rows whose outcome is being stored: waiting for
+     * several locks could deadlock. Run it with `QueueTransactions`.
+     */
+    readonly setOwner: (leases: ReadonlyArray<string>, owner: string) => Effect.Effect<string[]>
+    /** Leaves the claims made after `since` under these ids to their leases alone. Skips locked rows like `setOwner`. */
+    readonly disownClaimsOf: (owners: ReadonlyArray<string>, since: Date) => Effect.Effect<void>
+    /**
+     * Releases the claims that these nodes made after `since`, due at `at`, and returns how many. The claims stay
+     * counted, so that a delivery that ends every process is still abandoned. Skips rows that another node releases at
+     * the same time.
+     */
+    readonly releaseClaimsOf: (owners: ReadonlyArray<string>, since: Date, at: Date) => Effect.Effect<number>
+    /**
+     * Finds up to `count` lanes with a delivery due before their head, where no claim finds it. Run it with
+     * `QueueTransactions`.
+     */
+    readonly findLateHeads: (count: number) => Effect.Effect<ReadonlyArray<LaneHead>>
+    /** Samples the queue and the outbox. Counts up to 100,000 rows. */
+    readonly sample: (at: Date) => Effect.Effect<QueueSample>
+  }
+>()("keyshelf/webhooks/maintenance/Repo") {
+  static readonly layer = Layer.effect(
+    QueueMaintenanceRepo,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const queue = yield* QueueRepo
 
   return {
-    /** Finds who holds claims made after `since`, and `own` if it is an id. Run it with `QueueTransactions`. */
     findClaimOwners: (own: string | null, since: Date) =>
       records<ClaimOwner>()(sql`
         WITH connected AS MATERIALIZED (
@@ -42,10 +75,6 @@ const make = Effect.gen(function* () {
           UNION SELECT own FROM (SELECT ${own}::uuid AS own) AS own WHERE own IS NOT NULL
         ) AS holder`),
 
-    /**
-     * Holds these claims under an id, and returns their leases. Skips rows whose outcome is being stored: waiting for
-     * several locks could deadlock. Run it with `QueueTransactions`.
-     */
     setOwner: (leases: ReadonlyArray<string>, owner: string) =>
       Effect.map(
         records<{ readonly lease: string }>()(sql`
@@ -57,7 +86,6 @@ const make = Effect.gen(function* () {
         (rows) => rows.map(({ lease }) => lease),
       ),
 
-    /** Leaves the claims made after `since` under these ids to their leases alone. Skips locked rows like `setOwner`. */
     disownClaimsOf: (owners: ReadonlyArray<string>, since: Date) =>
       Effect.asVoid(
         Effect.orDie(sql`
@@ -68,11 +96,6 @@ const make = Effect.gen(function* () {
             FOR UPDATE SKIP LOCKED))`),
       ),
 
-    /**
-     * Releases the claims that these nodes made after `since`, due at `at`, and returns how many. The claims stay
-     * counted, so that a delivery that ends every process is still abandoned. Skips rows that another node releases at
-     * the same time.
-     */
     releaseClaimsOf: (owners: ReadonlyArray<string>, since: Date, at: Date) =>
       queue.lowerHeadsOf(
         records<Omit<LaneHead, "dueAt">>()(sql`
@@ -85,10 +108,6 @@ const make = Effect.gen(function* () {
         at,
       ),
 
-    /**
-     * Finds up to `count` lanes with a delivery due before their head, where no claim finds it. Run it with
-     * `QueueTransactions`.
-     */
     findLateHeads: (count: number) =>
       records<LaneHead>()(sql`
         SELECT lane.organization_id AS "organizationId", lane.endpoint_id AS "endpointId", first.due_at AS "dueAt"
@@ -100,7 +119,6 @@ const make = Effect.gen(function* () {
         ) AS first
         WHERE lane.head_due_at < 'infinity' AND first.due_at < lane.head_due_at LIMIT ${count}`),
 
-    /** Samples the queue and the outbox. Counts up to 100,000 rows. */
     sample: (at: Date) =>
       Effect.map(
         records<QueueSample>()(sql`
@@ -117,10 +135,3 @@ const make = Effect.gen(function* () {
       ),
   }
 })
-
-/** The queue as its maintenance reads and corrects it. */
-export class QueueMaintenanceRepo extends Context.Service<QueueMaintenanceRepo, Effect.Success<typeof make>>()(
-  "keyshelf/webhooks/maintenance/Repo",
-) {
-  static readonly layer = Layer.effect(QueueMaintenanceRepo, make)
-}

@@ -8,7 +8,7 @@ import { Transaction } from "../../../kernel/database/Transactions.ts"
 import { endpointName } from "../Model.ts"
 import type { EndpointKey } from "../Model.ts"
 import { BacklogRepo } from "./BacklogRepo.ts"
-import type { EndpointEnd } from "./BacklogRepo.ts"
+import type { EndpointEnd } from "./BacklogSql.ts"
 import { QueueTransactions } from "./QueueTransactions.ts"
 
 /** Deliveries per transaction: one batch takes some tenths of a second. */

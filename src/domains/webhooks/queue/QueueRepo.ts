@@ -77,6 +77,61 @@ interface ClaimRequest extends ClaimLimits {
 
 const MAX_LANES_PER_CLAIM = 64
 
+/** Deliveries of the queue, and the lanes of their endpoints. */
+export class QueueRepo extends Context.Service<
+  QueueRepo,
+  {
+    /** Inserts deliveries. A delivery that is already in the queue is not changed. */
+    readonly insert: (rows: ReadonlyArray<QueueRow>) => Effect.Effect<void>
+    /**
+     * Lowers the heads of lanes to their new deliveries. Must run after the insert, in the same transaction: a
+     * concurrent claim then either sees the delivery or waits for this update. Claims read nothing before the head.
+     */
+    readonly lowerLaneHeads: (heads: ReadonlyArray<LaneHead>) => Effect.Effect<void>
+    /**
+     * Lowers the heads of the lanes whose deliveries the statement made due at this time. Returns how many deliveries.
+     */
+    readonly lowerHeadsOf: (
+      released: Effect.Effect<ReadonlyArray<Omit<LaneHead, "dueAt">>>,
+      dueAt: Date,
+    ) => Effect.Effect<number>
+    /** When the next delivery of any lane is due; `null` if there is none. In the past while limits are reached. */
+    readonly nextDue: Effect.Effect<Date | null>
+    /** Locks lanes with due deliveries that are below their limits, least recently served first. Skips locked lanes. */
+    readonly lockLanes: (input: ClaimLimits) => Effect.Effect<ReadonlyArray<LockedLane>>
+    /**
+     * Claims due rows of locked lanes round robin: the oldest of each lane, then the second of each. It is separate
+     * from `lockLanes`, so that it counts the leases of the transactions that held the lanes before. It locks only the
+     * rows that it takes, because each lock is a write.
+     *
+     * The shape of the statement does not depend on statistics. Rows are found by their location, because a join would
+     * read the whole table. `IS TRUE` disables the index on `due_at`, which would read everything that is due.
+     * Subqueries around lists of ids make a generic plan read each list once, not once per row.
+     */
+    readonly claimDue: (
+      lanes: ReadonlyArray<LockedLane>,
+      input: ClaimRequest,
+    ) => Effect.Effect<ReadonlyArray<ClaimedRow>>
+    /**
+     * Stores that the lanes were served, and when their next delivery is due. The search starts at the old head: while
+     * another transaction is old, every row that was taken before is still in the index. Only an empty result is
+     * searched from the start.
+     */
+    readonly markLanesServed: (lanes: ReadonlyArray<LockedLane>, at: Date) => Effect.Effect<void>
+    /** Releases claims whose attempts never began: due at once, as if they had not been claimed. */
+    readonly releaseClaims: (claims: ReadonlyArray<ClaimKey>, at: Date) => Effect.Effect<number>
+    /**
+     * {@link releaseClaims} by leases alone, when it is unknown which rows they belong to, or whether there are any.
+     */
+    readonly releaseLeases: (leases: ReadonlyArray<string>, at: Date) => Effect.Effect<number>
+  }
+>()("keyshelf/webhooks/queue/QueueRepo") {
+  static readonly layer = Layer.effect(
+    QueueRepo,
+    Effect.suspend(() => make),
+  )
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
 
@@ -112,14 +167,10 @@ const make = Effect.gen(function* () {
         ON CONFLICT (organization_id, endpoint_id) DO UPDATE SET head_due_at = excluded.head_due_at
         WHERE lane.head_due_at > excluded.head_due_at`)
 
-  /**
-   * Lowers the heads of the lanes whose deliveries the statement made due at this time. Returns how many deliveries.
-   */
   const lowerHeadsOf = (released: Effect.Effect<ReadonlyArray<Omit<LaneHead, "dueAt">>>, dueAt: Date) =>
     Effect.flatMap(released, (rows) => Effect.as(lowerLaneHeads(rows.map((row) => ({ ...row, dueAt }))), rows.length))
 
   return {
-    /** Inserts deliveries. A delivery that is already in the queue is not changed. */
     insert: (rows: ReadonlyArray<QueueRow>) =>
       executed(sql`
         INSERT INTO webhook_queue (organization_id, id, endpoint_id, event_id, event_name, attempt, due_at)
@@ -136,15 +187,10 @@ const make = Effect.gen(function* () {
         ) AS delivery ("organizationId", id, "endpointId", "eventId", "eventName", attempt, "dueAt")
         ON CONFLICT (organization_id, id) DO NOTHING`),
 
-    /**
-     * Lowers the heads of lanes to their new deliveries. Must run after the insert, in the same transaction: a
-     * concurrent claim then either sees the delivery or waits for this update. Claims read nothing before the head.
-     */
     lowerLaneHeads,
 
     lowerHeadsOf,
 
-    /** When the next delivery of any lane is due; `null` if there is none. In the past while limits are reached. */
     nextDue: Effect.map(
       records<{ dueAt: Date | null }>()(
         sql`SELECT min(head_due_at) AS "dueAt" FROM webhook_lanes WHERE head_due_at < 'infinity'`,
@@ -152,7 +198,6 @@ const make = Effect.gen(function* () {
       ([row]) => row?.dueAt ?? null,
     ),
 
-    /** Locks lanes with due deliveries that are below their limits, least recently served first. Skips locked lanes. */
     lockLanes: ({ at, endpointAhead, fastEndpoints, perEndpoint, ...limits }: ClaimLimits) =>
       records<LockedLane>()(sql`
         WITH leased AS MATERIALIZED (
@@ -172,15 +217,6 @@ const make = Effect.gen(function* () {
           AND NOT EXISTS (SELECT 1 FROM full_organizations WHERE full_organizations.organization_id = lane.organization_id)
         ORDER BY lane.last_served_at LIMIT ${MAX_LANES_PER_CLAIM} FOR UPDATE OF lane SKIP LOCKED`),
 
-    /**
-     * Claims due rows of locked lanes round robin: the oldest of each lane, then the second of each. It is separate
-     * from `lockLanes`, so that it counts the leases of the transactions that held the lanes before. It locks only the
-     * rows that it takes, because each lock is a write.
-     *
-     * The shape of the statement does not depend on statistics. Rows are found by their location, because a join would
-     * read the whole table. `IS TRUE` disables the index on `due_at`, which would read everything that is due.
-     * Subqueries around lists of ids make a generic plan read each list once, not once per row.
-     */
     claimDue: (lanes: ReadonlyArray<LockedLane>, { allowance, leases, ownLeases, owner, ...limits }: ClaimRequest) => {
       // Many lanes get few rows each, so reading the full allowance of each lane would be wasted.
       const share = Math.max(limits.perEndpoint, Math.ceil(leases.length / lanes.length))
@@ -238,11 +274,6 @@ const make = Effect.gen(function* () {
           (ARRAY(SELECT due_at FROM chosen))[array_position((SELECT ${leases}::uuid[]), lease)] AS "dueAt"`)
     },
 
-    /**
-     * Stores that the lanes were served, and when their next delivery is due. The search starts at the old head: while
-     * another transaction is old, every row that was taken before is still in the index. Only an empty result is
-     * searched from the start.
-     */
     markLanesServed: (lanes: ReadonlyArray<LockedLane>, at: Date) => {
       const first = (among: Fragment) => sql`(
         SELECT queue.due_at FROM webhook_queue queue
@@ -254,7 +285,6 @@ const make = Effect.gen(function* () {
         WHERE ctid = ANY(${lanes.map((lane) => lane.rowLocation)}::text[]::tid[])`)
     },
 
-    /** Releases claims whose attempts never began: due at once, as if they had not been claimed. */
     releaseClaims: (claims: ReadonlyArray<ClaimKey>, at: Date) =>
       lowerHeadsOf(
         records<Omit<LaneHead, "dueAt">>()(sql`
@@ -270,9 +300,6 @@ const make = Effect.gen(function* () {
         at,
       ),
 
-    /**
-     * {@link releaseClaims} by leases alone, when it is unknown which rows they belong to, or whether there are any.
-     */
     releaseLeases: (leases: ReadonlyArray<string>, at: Date) =>
       lowerHeadsOf(
         records<Omit<LaneHead, "dueAt">>()(sql`
@@ -283,10 +310,3 @@ const make = Effect.gen(function* () {
       ),
   }
 })
-
-/** Deliveries of the queue, and the lanes of their endpoints. */
-export class QueueRepo extends Context.Service<QueueRepo, Effect.Success<typeof make>>()(
-  "keyshelf/webhooks/queue/QueueRepo",
-) {
-  static readonly layer = Layer.effect(QueueRepo, make)
-}

@@ -4,7 +4,7 @@
  */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
-import { hasCitus, keepingPlans } from "../../../kernel/database/Statements.ts"
+import { keepingPlans } from "../../../kernel/database/Statements.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import type { Transaction } from "../../../kernel/database/Transactions.ts"
 
@@ -33,7 +33,7 @@ export class QueueTransactions extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* PgClient.PgClient
       const transactions = yield* Transactions
-      const kept = sql.literal(keepingPlans(yield* hasCitus(sql)))
+      const kept = sql.literal(yield* keepingPlans(sql))
 
       // Each part has a reason:
       // - Every delivery leaves a dead entry in the index of leases. An index scan marks it and skips it from then on; a bitmap

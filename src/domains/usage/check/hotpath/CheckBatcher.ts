@@ -81,7 +81,7 @@ export const makeCheckBatcher = (repo: CheckBatchRepo["Service"]) => {
       answer(
         Exit.map(byNumber, (rows) => {
           const own = rows.get(number) ?? []
-          if (!repo.isSharded) catalogs.learn(question, own)
+          if (!repo.separatesOrganizations) catalogs.learn(question, own)
           return checkBasisOf(own, question.entitlements, question.at)
         }),
       )
@@ -123,7 +123,7 @@ export const makeCheckBatcher = (repo: CheckBatchRepo["Service"]) => {
     }
     return runAll([
       ...splitChecks(allKnown, ({ known }) => known.usage.entitlements.length).map(findUsage),
-      ...statementsFor(unknown, repo.isSharded),
+      ...statementsFor(unknown, repo.separatesOrganizations),
     ])
   })
 }

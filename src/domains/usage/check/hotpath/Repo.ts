@@ -3,7 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { Fragment } from "effect/sql/Statement"
 import { HotPath } from "../../../../kernel/database/Connections.ts"
-import { hasCitus, records } from "../../../../kernel/database/Statements.ts"
+import { records } from "../../../../kernel/database/Statements.ts"
 import { instantText } from "../../../../kernel/values/Timestamp.ts"
 import { toJson } from "../../../../kernel/contract/JsonResponse.ts"
 import type { AggregationMethod } from "../../../entitlements/Model.ts"
@@ -82,10 +82,28 @@ interface Numbered {
   readonly number: number
 }
 
+interface CheckBatchQueries {
+  /** Whether a statement takes checks of one organization only. Then no catalogs are cached. */
+  readonly separatesOrganizations: boolean
+  /**
+   * Everything that these checks are decided on, in one round trip. With `within`, all of them belong to that
+   * organization. Rows carry the number of their check; there is none if the instance does not exist. The caller
+   * finds the total of the period.
+   */
+  readonly findWithCatalog: (
+    questions: ReadonlyArray<CheckQuestion>,
+    within: string | null,
+  ) => Effect.Effect<ReadonlyArray<CatalogRow & Numbered>>
+  /**
+   * Less, where the catalog is cached: the instance, its usage, and the version of the catalog, but no allowances. They may belong to
+   * several organizations.
+   */
+  readonly findUsage: (questions: ReadonlyArray<UsageQuestion>) => Effect.Effect<ReadonlyArray<UsageRow & Numbered>>
+}
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const { ask, askFor } = yield* HotPath
-  const isSharded = yield* hasCitus(sql)
   const catalogVersionOf = (organization: Fragment) => sql`LEFT JOIN LATERAL (
       SELECT version FROM catalog_versions WHERE organization_id = ${organization} OFFSET 0
     ) c ON true`
@@ -111,15 +129,9 @@ const make = Effect.gen(function* () {
   const live = liveLeases(sql, own, "wanted.id")
 
   return {
-    /** Whether tables may be sharded by organization. Then a statement can contain only one organization. */
-    isSharded,
+    separatesOrganizations: false,
 
-    /**
-     * Everything that these checks are decided on, in one round trip. With `within`, all of them belong to that
-     * organization. Rows carry the number of their check; there is none if the instance does not exist. The caller
-     * finds the total of the period.
-     */
-    findWithCatalog: (questions: ReadonlyArray<CheckQuestion>, within: string | null) => {
+    findWithCatalog: (questions, within) => {
       const { asked, catalogVersion, columns, entitlements, grantsAndUsage, license } =
         within === null ? ofEach : withCatalog(sql`${within}`)
       const askWithin = within === null ? ask : askFor(within)
@@ -143,11 +155,7 @@ const make = Effect.gen(function* () {
       )
     },
 
-    /**
-     * Less, where the catalog is cached: the instance, its usage, and the version of the catalog, but no allowances. They may belong to
-     * several organizations. A sharded service caches no catalogs, and asks for {@link findWithCatalog} only.
-     */
-    findUsage: (questions: ReadonlyArray<UsageQuestion>) =>
+    findUsage: (questions) =>
       records<UsageRow & Numbered>()(
         ask(
           (client) => client`
@@ -175,11 +183,11 @@ const make = Effect.gen(function* () {
         ${catalogVersion}`,
         ),
       ),
-  }
+  } satisfies CheckBatchQueries
 })
 
 /** Rows of batched checks. */
-export class CheckBatchRepo extends Context.Service<CheckBatchRepo, Effect.Success<typeof make>>()(
+export class CheckBatchRepo extends Context.Service<CheckBatchRepo, CheckBatchQueries>()(
   "keyshelf/usage/check/hotpath/Repo",
 ) {
   static readonly layer = Layer.effect(CheckBatchRepo, make)

@@ -15,7 +15,7 @@ import type { Meter } from "../Model.ts"
 import { decideOperation, metersOf } from "../Operation.ts"
 import type { Operation } from "../Operation.ts"
 import { OptimisticRepo } from "./OptimisticRepo.ts"
-import type { MeterSnapshot } from "./OptimisticRepo.ts"
+import type { MeterSnapshot } from "./SnapshotSql.ts"
 
 interface OptimisticOperations {
   /**
@@ -133,7 +133,7 @@ const make = Effect.gen(function* () {
   const countAll: (organizations: ByOrganization) => Effect.Effect<Outcomes> = Effect.fnUntraced(
     function* (organizations) {
       const isOne = organizations.size === 1
-      if (isOne || !repo.isSharded) {
+      if (isOne || !repo.separatesOrganizations) {
         const counted = yield* Effect.exit(count(organizations))
         if (Exit.isSuccess(counted)) return counted.value
         // Each of its operations is left to the locked ledger.

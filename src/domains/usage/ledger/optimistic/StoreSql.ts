@@ -1,8 +1,6 @@
 /**
  * SQL that stores accounts whose totals have not changed since they were read. The location and the writing transaction (`ctid`,
- * `xmin`) identify a version of a row. `storeAcross` takes accounts of several organizations, in one statement of one server.
- * `storeWithin` is for Citus: it takes those of one organization, and only its worker runs it. Both return the organizations whose
- * accounts were stored.
+ * `xmin`) identify a version of a row.
  */
 import { BigDecimal } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
@@ -11,7 +9,7 @@ import { column } from "../../../../kernel/database/Statements.ts"
 import type { Account } from "../Account.ts"
 
 /** The new contents of totals, as arrays. */
-const totalArrays = (sql: SqlClient, accounts: ReadonlyArray<Account>): Fragment => {
+export const totalArrays = (sql: SqlClient, accounts: ReadonlyArray<Account>): Fragment => {
   const totals = accounts.map(({ total }) => total)
   const crossings = accounts.map((account) => account.crossings)
   return sql`
@@ -28,20 +26,20 @@ const totalArrays = (sql: SqlClient, accounts: ReadonlyArray<Account>): Fragment
               ${column("bool", crossings, ({ limitReached }) => limitReached)},
               ${column("bool", crossings, ({ capExceeded }) => capExceeded)}`
 }
-const totalArrayNames = `location, version, value, event_count, sum, value_count, set_at, latest_at, last_at,
+export const totalArrayNames = `location, version, value, event_count, sum, value_count, set_at, latest_at, last_at,
               warned, limit_reached, cap_exceeded`
 
-const assignments = (sql: SqlClient, at: Date): Fragment => sql`
+export const assignments = (sql: SqlClient, at: Date): Fragment => sql`
             value = changed.value, event_count = changed.event_count, sum = changed.sum,
             value_count = changed.value_count, set_at = changed.set_at, latest_at = changed.latest_at,
             last_at = changed.last_at, warned = changed.warned, limit_reached = changed.limit_reached,
             cap_exceeded = changed.cap_exceeded, decided_at = greatest(t.decided_at, ${at}::timestamptz)`
 
-const eventsOf = (accounts: ReadonlyArray<Account>) =>
+export const eventsOf = (accounts: ReadonlyArray<Account>) =>
   accounts.flatMap((account, n) => account.events.map((event) => ({ n, event })))
 
 /** The statement that inserts the events of the `changed` totals, which have the numbers `n`. */
-const insertion = (sql: SqlClient, accounts: ReadonlyArray<Account>, at: Date): Fragment => {
+export const insertion = (sql: SqlClient, accounts: ReadonlyArray<Account>, at: Date): Fragment => {
   const events = eventsOf(accounts)
   return sql`
             INSERT INTO usage_events (organization_id, instance_id, entitlement_id, period_start, ordinal, timestamp,
@@ -85,50 +83,4 @@ export const storeAcross = (sql: SqlClient, accounts: ReadonlyArray<Account>, at
           UPDATE usage_totals t SET ${assignments(sql, at)}
           FROM changed WHERE t.ctid = changed.now_at AND changed.organization_id IN (SELECT id FROM whole)
           RETURNING t.organization_id AS "organizationId"`
-}
-
-/**
- * Stores accounts of one organization: all or none. Citus runs it on one worker only if the locks are in a subquery, the updated
- * totals are found by their key, and the insertion comes last. The locks are counted in a subquery that depends on no row, which
- * PostgreSQL evaluates once: evaluated again for each total, it would not find those that the statement has updated before.
- */
-export const storeWithin = (
-  sql: SqlClient,
-  organizationId: string,
-  accounts: ReadonlyArray<Account>,
-  at: Date,
-): Fragment => {
-  const keys = sql`
-                ${column("uuid", accounts, ({ meter }) => meter.instanceId)},
-                ${column("uuid", accounts, ({ meter }) => meter.entitlementId)},
-                ${column("timestamptz", accounts, ({ period }) => period.start)}`
-  const update = sql`
-          UPDATE usage_totals t SET ${assignments(sql, at)}
-          FROM unnest(${totalArrays(sql, accounts)}, ${keys}
-          ) WITH ORDINALITY AS changed (${sql.literal(totalArrayNames)}, instance_id, entitlement_id, period_start, n)
-          WHERE t.organization_id = ${organizationId} AND t.instance_id = changed.instance_id
-            AND t.entitlement_id = changed.entitlement_id AND t.period_start = changed.period_start
-            AND ${accounts.length}::bigint = (
-              SELECT count(*) FROM (
-                SELECT FROM unnest(
-                  (SELECT ${column("text", accounts, ({ stored }) => stored.location)}::tid[]),
-                  ${column("text", accounts, ({ stored }) => stored.version)}::xid[], ${keys}
-                ) AS seen (location, version, instance_id, entitlement_id, period_start)
-                CROSS JOIN LATERAL (
-                  SELECT FROM usage_totals
-                  WHERE organization_id = ${organizationId} AND instance_id = seen.instance_id
-                    AND entitlement_id = seen.entitlement_id AND period_start = seen.period_start
-                    AND ctid = seen.location AND xmin = seen.version
-                  FOR NO KEY UPDATE SKIP LOCKED
-                ) free
-              ) locked)`
-  return eventsOf(accounts).length === 0
-    ? sql`${update} RETURNING t.organization_id AS "organizationId"`
-    : sql`
-          WITH changed AS (
-            ${update}
-            RETURNING t.organization_id, t.instance_id, t.entitlement_id, t.period_start, changed.n
-          )
-          ${insertion(sql, accounts, at)}
-          RETURNING organization_id AS "organizationId"`
 }

@@ -1,17 +1,23 @@
 /**
- * Stores outcomes of attempts on Citus, where no statement changes both the queue, which is on the coordinator, and tables in shards.
- * One transaction locks in the order of `QueueRepo`: endpoints, queue rows, lanes.
+ * {@link AttemptsRepo} on Citus, where no statement changes both the queue, which is on the coordinator, and tables in shards.
  */
-import type { PgClient } from "@effect/sql-pg"
-import { Effect } from "effect"
+import { PgClient } from "@effect/sql-pg"
+import { Effect, Layer } from "effect"
+import { inEachOrganization } from "../../../kernel/database/DueOrganizations.ts"
 import { executed, planByIndex, records } from "../../../kernel/database/Statements.ts"
-import type { Transactions } from "../../../kernel/database/Transactions.ts"
+import { Transactions } from "../../../kernel/database/Transactions.ts"
+import { AttemptsRepo, findSubjects, storeOutcomesBy } from "../delivery/AttemptsRepo.ts"
+import type { Store } from "../delivery/AttemptsRepo.ts"
+import { outcomeSql } from "../delivery/OutcomeSql.ts"
+import type { AttemptRow, EndpointHealth, FoundLease, LookUp } from "../delivery/OutcomeSql.ts"
 import { endpointName } from "../Model.ts"
-import { outcomeSql } from "./OutcomeSql.ts"
-import type { AttemptRow, EndpointHealth, FoundLease, LookUp } from "./OutcomeSql.ts"
+import type { ClaimedRow } from "../queue/QueueRepo.ts"
 
-/** Returns the function that stores outcomes whose deliveries it finds, as the one statement of other databases does. */
-export const storeByShard = (sql: PgClient.PgClient, transactions: Transactions["Service"]) => {
+/** Longer than the second phase of a commit takes. */
+const SECOND_PHASE_SECONDS = 0.1
+
+/** Stores in one transaction, which locks in the order of `QueueRepo`: endpoints, queue rows, lanes. */
+const storeByShard = (sql: PgClient.PgClient, transactions: Transactions["Service"]): Store => {
   const parts = outcomeSql(sql)
 
   const findLost = Effect.fnUntraced(function* (rows: ReadonlyArray<AttemptRow>, lookUp: LookUp) {
@@ -64,7 +70,7 @@ export const storeByShard = (sql: PgClient.PgClient, transactions: Transactions[
     })
   }
 
-  return (rows: ReadonlyArray<AttemptRow>, healths: ReadonlyArray<EndpointHealth>, lookUp: LookUp) =>
+  return (rows, healths, lookUp) =>
     transactions.run(
       Effect.gen(function* () {
         yield* planByIndex(sql)
@@ -81,3 +87,35 @@ export const storeByShard = (sql: PgClient.PgClient, transactions: Transactions[
       }),
     )
 }
+
+export const layer = Layer.effect(
+  AttemptsRepo,
+  Effect.gen(function* () {
+    const sql = yield* PgClient.PgClient
+    const transactions = yield* Transactions
+
+    const findInShards = (rows: ReadonlyArray<ClaimedRow>, at: Date) =>
+      inEachOrganization(
+        rows,
+        ({ organizationId }) => organizationId,
+        (organizationId, claimed) => findSubjects(sql, claimed, at, sql`${organizationId}::uuid`),
+      )
+
+    return AttemptsRepo.of({
+      // New deliveries without an event are looked up once more: a delivery can be committed on the coordinator a moment before the event
+      // that was stored with it.
+      findSubjects: Effect.fnUntraced(function* (rows, at) {
+        const found = yield* findInShards(rows, at)
+        const withoutEvent = new Set(found.filter(({ type }) => type === null).map(({ lease }) => lease))
+        const uncommitted = rows.filter(
+          ({ attempt, claims, lease }) => attempt === 1 && claims === 1 && withoutEvent.has(lease),
+        )
+        if (uncommitted.length === 0) return found
+        yield* executed(sql`SELECT pg_sleep(${SECOND_PHASE_SECONDS})`)
+        const leases = new Set(uncommitted.map(({ lease }) => lease))
+        return [...found.filter(({ lease }) => !leases.has(lease)), ...(yield* findInShards(uncommitted, at))]
+      }),
+      storeOutcomes: storeOutcomesBy(storeByShard(sql, transactions)),
+    })
+  }),
+)

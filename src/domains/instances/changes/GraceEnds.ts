@@ -1,12 +1,12 @@
 /** Keeps the ends of grace periods within the years that can be written (1 to 9999). */
 import { Effect, Option } from "effect"
-import { failWithErrors } from "../../kernel/contract/Problem.ts"
-import type { ValidationError } from "../../kernel/contract/Problem.ts"
-import { DAY_MS, isSameInstant, LAST_INSTANT_MS } from "../../kernel/values/Timestamp.ts"
-import { lastEndBefore, MAX_GRACE_DAYS } from "../licenses/Model.ts"
-import type { License } from "../licenses/Model.ts"
-import type { CreateInstance, Instance, UpdateInstance } from "./Model.ts"
-import { licenseReference } from "./Rules.ts"
+import { failWithErrors } from "../../../kernel/contract/Problem.ts"
+import type { ValidationError } from "../../../kernel/contract/Problem.ts"
+import { DAY_MS, isSameInstant, LAST_INSTANT_MS } from "../../../kernel/values/Timestamp.ts"
+import { lastEndBefore, MAX_GRACE_DAYS } from "../../licenses/Model.ts"
+import type { License } from "../../licenses/Model.ts"
+import type { CreateInstance, Instance, UpdateInstance } from "../Model.ts"
+import { licenseReference } from "../Rules.ts"
 
 type Body = CreateInstance | UpdateInstance
 
