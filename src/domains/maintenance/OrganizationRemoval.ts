@@ -19,10 +19,10 @@ export const LATE_ROWS = Duration.minutes(10)
 export class OrganizationRemoval extends Context.Service<
   OrganizationRemoval,
   {
-    /** ??? */
+    /** The retention job that deletes a batch of rows of removed organizations. */
     readonly jobs: ReadonlyArray<RetentionJob>
     /** The tables whose rows are deleted. */
-    readonly tables: string[]
+    readonly tables: ReadonlyArray<string>
   }
 >()("keyshelf/maintenance/OrganizationRemoval") {
   static readonly layer = Layer.effect(

@@ -44,98 +44,103 @@ export class SecretKeys extends Context.Service<
 >()("keyshelf/maintenance/SecretKeys") {
   static readonly layer = Layer.effect(
     SecretKeys,
-    Effect.gen(function* () {
-      const box = yield* SecretBox
-      const hasher = yield* TokenHasher
-      const repo = yield* SecretKeysRepo
-      // The purpose makes a check value independent of every key that hashes, encrypts or signs.
-      const values = (yield* Secrets).keysFor("check-value").map(({ bytes, id }) => ({ id, value: bytes }))
-
-      const checks = Effect.map(repo.checks, (stored) => {
-        const byId = new Map(stored.map(({ id, value }) => [id, value]))
-        return new Map(
-          values.map(({ id, value }): [string, KeyCheck] => {
-            const known = byId.get(id)
-            if (known === undefined) return [id, "none"]
-            return [id, isSameSecret(known, value) ? "same" : "different"]
-          }),
-        )
-      })
-
-      const sealedOpenings = Effect.fnUntraced(function* (key: string) {
-        const found: Array<Opening> = []
-        for (const kind of yield* repo.sealedWith(key, MAX_OPENED)) {
-          const opened = yield* Effect.forEach(kind.values, ({ place, sealed }) => Effect.exit(box.open(place, sealed)))
-          if (opened.length === 0) continue
-          found.push({ what: kind.what, key, tried: opened.length, opened: opened.filter(Exit.isSuccess).length })
-        }
-        return found
-      })
-
-      const tokenOpening = Effect.fnUntraced(function* (token: Redacted.Redacted) {
-        const stored = yield* repo.findToken(hasher.lookupHash(token))
-        return Option.toArray(stored).map((row): Opening => ({
-          what: "tokens (the one of SERVICE_BOOTSTRAP_PLATFORM_CREDENTIAL)",
-          key: row.pepperId,
-          tried: 1,
-          opened: hasher.verify(token, row) ? 1 : 0,
-        }))
-      })
-
-      const openings = Effect.fnUntraced(function* (
-        ids: ReadonlyArray<string>,
-        knownToken: Option.Option<Redacted.Redacted>,
-      ) {
-        if (ids.length === 0) return []
-        const sealed = yield* Effect.forEach(ids, sealedOpenings)
-        const tokens = yield* Effect.forEach(Option.toArray(knownToken), tokenOpening)
-        return [...sealed.flat(), ...tokens.flat()].filter(({ key }) => ids.includes(key))
-      })
-
-      // A key that is new to the database is the moment at which another one may have been left out by mistake.
-      const logMissingKeys = Effect.gen(function* () {
-        const needed = new Set((yield* repo.uses(yield* now)).map(({ key }) => key))
-        const missing = [...needed].filter((id) => !values.some((value) => value.id === id))
-        if (missing.length === 0) return
-        yield* Effect.logWarning(
-          "Stored tokens or secrets need keys that this process does not have: they do not work. `keyshelf doctor` counts them.",
-        ).pipe(Effect.annotateLogs({ keys: missing.join(",") }))
-      })
-
-      const store = (ids: ReadonlyArray<string>) => {
-        const added = values.filter(({ id }) => ids.includes(id))
-        return Effect.flatMap(now, (at) => repo.storeChecks(added, at)).pipe(
-          Effect.catchIf(
-            ({ reason }) => CANNOT_WRITE.has(sqlStateOf(reason)),
-            ({ reason }) =>
-              Effect.logWarning("The check values of new secret keys cannot be stored; the next start retries").pipe(
-                Effect.annotateLogs({ keys: ids.join(","), sqlState: sqlStateOf(reason) }),
-              ),
-          ),
-        )
-      }
-
-      return SecretKeys.of({
-        checks,
-        openings,
-        confirm: Effect.fnUntraced(function* (knownToken) {
-          const before = yield* checks
-          const added = values.map(({ id }) => id).filter((id) => before.get(id) === "none")
-          const opened = yield* openings(added, knownToken)
-          const unfit = [...before].flatMap(([id, check]) =>
-            isFitting(
-              check,
-              opened.filter(({ key }) => key === id),
-            )
-              ? []
-              : [id],
-          )
-          if (unfit.length > 0 || added.length === 0) return unfit
-          yield* store(added)
-          yield* logMissingKeys
-          return [...(yield* checks)].flatMap(([id, check]) => (check === "different" ? [id] : []))
-        }),
-      })
-    }),
+    Effect.suspend(() => make),
   )
 }
+
+/** Opens stored values of the tables that have sealed ones, and a token. */
+const openingsOf = Effect.gen(function* () {
+  const box = yield* SecretBox
+  const hasher = yield* TokenHasher
+  const repo = yield* SecretKeysRepo
+
+  const sealedOpenings = Effect.fnUntraced(function* (key: string) {
+    const found: Array<Opening> = []
+    for (const kind of yield* repo.sealedWith(key, MAX_OPENED)) {
+      const opened = yield* Effect.forEach(kind.values, ({ place, sealed }) => Effect.exit(box.open(place, sealed)))
+      if (opened.length === 0) continue
+      found.push({ what: kind.what, key, tried: opened.length, opened: opened.filter(Exit.isSuccess).length })
+    }
+    return found
+  })
+
+  const tokenOpening = Effect.fnUntraced(function* (token: Redacted.Redacted) {
+    const stored = yield* repo.findToken(hasher.lookupHash(token))
+    return Option.toArray(stored).map((row): Opening => ({
+      what: "tokens (the one of SERVICE_BOOTSTRAP_PLATFORM_CREDENTIAL)",
+      key: row.pepperId,
+      tried: 1,
+      opened: hasher.verify(token, row) ? 1 : 0,
+    }))
+  })
+
+  return Effect.fnUntraced(function* (ids: ReadonlyArray<string>, knownToken: Option.Option<Redacted.Redacted>) {
+    if (ids.length === 0) return []
+    const sealed = yield* Effect.forEach(ids, sealedOpenings)
+    const tokens = yield* Effect.forEach(Option.toArray(knownToken), tokenOpening)
+    return [...sealed.flat(), ...tokens.flat()].filter(({ key }) => ids.includes(key))
+  })
+})
+
+const make = Effect.gen(function* () {
+  const repo = yield* SecretKeysRepo
+  const openings = yield* openingsOf
+  // The purpose makes a check value independent of every key that hashes, encrypts or signs.
+  const values = (yield* Secrets).keysFor("check-value").map(({ bytes, id }) => ({ id, value: bytes }))
+
+  const checks = Effect.map(repo.checks, (stored) => {
+    const byId = new Map(stored.map(({ id, value }) => [id, value]))
+    return new Map(
+      values.map(({ id, value }): [string, KeyCheck] => {
+        const known = byId.get(id)
+        if (known === undefined) return [id, "none"]
+        return [id, isSameSecret(known, value) ? "same" : "different"]
+      }),
+    )
+  })
+
+  // A key that is new to the database is the moment at which another one may have been left out by mistake.
+  const logMissingKeys = Effect.gen(function* () {
+    const needed = new Set((yield* repo.uses(yield* now)).map(({ key }) => key))
+    const missing = [...needed].filter((id) => !values.some((value) => value.id === id))
+    if (missing.length === 0) return
+    yield* Effect.logWarning(
+      "Stored tokens or secrets need keys that this process does not have: they do not work. `keyshelf doctor` counts them.",
+    ).pipe(Effect.annotateLogs({ keys: missing.join(",") }))
+  })
+
+  const store = (ids: ReadonlyArray<string>) => {
+    const added = values.filter(({ id }) => ids.includes(id))
+    return Effect.flatMap(now, (at) => repo.storeChecks(added, at)).pipe(
+      Effect.catchIf(
+        ({ reason }) => CANNOT_WRITE.has(sqlStateOf(reason)),
+        ({ reason }) =>
+          Effect.logWarning("The check values of new secret keys cannot be stored; the next start retries").pipe(
+            Effect.annotateLogs({ keys: ids.join(","), sqlState: sqlStateOf(reason) }),
+          ),
+      ),
+    )
+  }
+
+  return SecretKeys.of({
+    checks,
+    openings,
+    confirm: Effect.fnUntraced(function* (knownToken) {
+      const before = yield* checks
+      const added = values.map(({ id }) => id).filter((id) => before.get(id) === "none")
+      const opened = yield* openings(added, knownToken)
+      const unfit = [...before].flatMap(([id, check]) =>
+        isFitting(
+          check,
+          opened.filter(({ key }) => key === id),
+        )
+          ? []
+          : [id],
+      )
+      if (unfit.length > 0 || added.length === 0) return unfit
+      yield* store(added)
+      yield* logMissingKeys
+      return [...(yield* checks)].flatMap(([id, check]) => (check === "different" ? [id] : []))
+    }),
+  })
+})

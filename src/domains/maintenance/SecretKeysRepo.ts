@@ -1,6 +1,7 @@
 /** SQL statements about secret keys: their check values, and the stored values that need them. */
 import type { SqlError } from "effect/sql/SqlError"
 import { Context, Effect, Layer } from "effect"
+import type { Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { record, records, sqlStateOf } from "../../kernel/database/Statements.ts"
 import type { SealContext } from "../../kernel/ports/SecretBox.ts"
@@ -8,7 +9,6 @@ import type { TokenHashes } from "../access/Model.ts"
 import { settingsSealContext } from "../connectors/settings/ConnectorSettings.ts"
 import { signingKeyPlace } from "../signing/Signer.ts"
 import { secretPlace } from "../webhooks/endpoints/SigningSecrets.ts"
-import type { Option } from "effect"
 
 const UNDEFINED_TABLE = "42P01"
 
@@ -41,39 +41,30 @@ interface SealedValue {
   readonly sealed: string
 }
 
+/** The sealed values of a table, under its name in reports. */
+export interface SealedKind {
+  readonly what: string
+  readonly values: ReadonlyArray<SealedValue>
+}
+
+/** What a key made of a fixed text: another key under the same id makes another one. */
+export interface CheckValue {
+  readonly id: string
+  readonly value: Uint8Array
+}
+
 /** Reads and stores what the database knows about secret keys. */
 export class SecretKeysRepo extends Context.Service<
   SecretKeysRepo,
   {
     /** Reads the stored check values. A database that is not migrated yet has none. */
-    readonly checks: Effect.Effect<
-      | never[]
-      | ReadonlyArray<{
-          readonly id: string
-          readonly value: Uint8Array
-        }>,
-      SqlError
-    >
+    readonly checks: Effect.Effect<ReadonlyArray<CheckValue>, SqlError>
     /** Stores check values. A value that another process stored before stays. */
-    readonly storeChecks: (
-      checks: ReadonlyArray<{
-        readonly id: string
-        readonly value: Uint8Array
-      }>,
-      at: Date,
-    ) => Effect.Effect<void, SqlError>
+    readonly storeChecks: (checks: ReadonlyArray<CheckValue>, at: Date) => Effect.Effect<void, SqlError>
     /** Counts the stored values that need each key, without tokens that no longer work. */
-    readonly uses: (at: Date) => Effect.Effect<KeyUse[]>
+    readonly uses: (at: Date) => Effect.Effect<ReadonlyArray<KeyUse>>
     /** Reads up to `count` values per kind that a key sealed. */
-    readonly sealedWith: (
-      key: string,
-      count: number,
-    ) => Effect.Effect<
-      {
-        readonly what: string
-        readonly values: ReadonlyArray<SealedValue>
-      }[]
-    >
+    readonly sealedWith: (key: string, count: number) => Effect.Effect<ReadonlyArray<SealedKind>>
     /** Reads the hashes of the token with this look-up hash, in hexadecimal. */
     readonly findToken: (
       lookupHash: string,
@@ -100,7 +91,7 @@ const make = Effect.gen(function* () {
   )
 
   return {
-    checks: sql<{ id: string; value: Uint8Array }>`
+    checks: sql<CheckValue>`
       SELECT key_id AS id, check_value AS value FROM secret_key_checks ORDER BY key_id`.pipe(
       Effect.catchIf(
         ({ reason }) => sqlStateOf(reason) === UNDEFINED_TABLE,
@@ -108,7 +99,7 @@ const make = Effect.gen(function* () {
       ),
     ),
 
-    storeChecks: (checks: ReadonlyArray<{ readonly id: string; readonly value: Uint8Array }>, at: Date) =>
+    storeChecks: (checks: ReadonlyArray<CheckValue>, at: Date) =>
       Effect.forEach(
         checks,
         ({ id, value }) => sql`
@@ -134,7 +125,7 @@ const make = Effect.gen(function* () {
     }),
 
     sealedWith: Effect.fnUntraced(function* (key: string, count: number) {
-      const found: Array<{ readonly what: string; readonly values: ReadonlyArray<SealedValue> }> = []
+      const found: Array<SealedKind> = []
       for (const { name } of yield* tablesWithSealed) {
         const kind = sealedTables[name]
         if (kind === undefined) continue

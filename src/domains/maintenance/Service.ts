@@ -30,9 +30,9 @@ export class Sweeper extends Context.Service<
   Sweeper,
   {
     /** The kinds of rows that a sweep processes. */
-    readonly kinds: string[]
+    readonly kinds: ReadonlyArray<string>
     /** Runs each job once. Returns the rows by kind; a job that fails is omitted and runs again in the next sweep. */
-    readonly sweep: Effect.Effect<Record<string, number>>
+    readonly sweep: Effect.Effect<Readonly<Record<string, number>>>
   }
 >()("keyshelf/maintenance/Sweeper") {
   static readonly layer = Layer.effect(

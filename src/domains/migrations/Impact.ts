@@ -7,8 +7,6 @@ import { LicenseImpact } from "../usage/impact/Service.ts"
 import type { MigrationImpact } from "./Model.ts"
 import { MigrationsRepo } from "./Repo.ts"
 import type { MigratedInstance, MigrationRow } from "./Repo.ts"
-import type { Role } from "../../infra/SettingFormats.ts"
-import type { Confinement } from "../../kernel/contract/Caller.ts"
 
 const PAGE = 1_000
 
@@ -17,15 +15,7 @@ export class MigrationImpacts extends Context.Service<
   MigrationImpacts,
   {
     /** The impact of a requested migration. */
-    readonly of: (
-      caller: Authenticated & {
-        readonly organizationId: string
-        readonly role?: Role
-        readonly expiresAt?: Date
-        readonly confinedTo?: Confinement
-      },
-      id: string,
-    ) => Effect.Effect<MigrationImpact>
+    readonly of: (caller: Caller["Service"], id: string) => Effect.Effect<MigrationImpact>
   }
 >()("keyshelf/migrations/MigrationImpacts") {
   static readonly layer = Layer.effect(

@@ -13,8 +13,10 @@ import { migrationOf } from "./Records.ts"
 import { MigrationsRepo } from "./Repo.ts"
 import type { ItemRow, MigratedInstance, MigrationRow } from "./Repo.ts"
 
-/** The most instances per transaction. A change of one of them waits for its end, and each takes about a millisecond. */
-const BATCH = 100
+/**
+ * The most instances per transaction. A change of one of them waits for its end, and each takes about a millisecond.
+ */
+export const BATCH = 100
 
 /** An instance of a batch; without `instance`, no such instance exists. */
 interface Candidate {
@@ -49,18 +51,18 @@ export class MigrationRunner extends Context.Service<
   )
 }
 
-const make = Effect.gen(function* () {
+/** Who moves the instances: who asked for the migration, or for its revert. */
+const sourceOf = ({ createdBy, organizationId, revertedBy }: MigrationRow) => ({
+  organizationId,
+  actor: revertedBy ?? createdBy,
+})
+
+/** Moves the next batch of a migration. */
+const movingBatches = Effect.gen(function* () {
   const repo = yield* MigrationsRepo
   const licenses = yield* Licenses
   const moves = yield* LicenseMoves
   const events = yield* Events
-  const runByIndex = yield* transactionsByIndex
-
-  /** Who moves the instances: who asked for the migration, or for its revert. */
-  const sourceOf = ({ createdBy, organizationId, revertedBy }: MigrationRow) => ({
-    organizationId,
-    actor: revertedBy ?? createdBy,
-  })
 
   /** The next instances, and whether there may be more after them. */
   const nextBatch = Effect.fnUntraced(function* (row: MigrationRow) {
@@ -78,14 +80,17 @@ const make = Effect.gen(function* () {
     }
   })
 
-  /** Why no instance can get the license version; `undefined` if it can. It cannot be archived before the transaction ends. */
+  /**
+   * Why no instance can get the license version; `undefined` if it can. It cannot be archived before the transaction
+   * ends.
+   */
   const whyFailed = Effect.fnUntraced(function* (row: MigrationRow) {
     const license = yield* licenses.lock(row.organizationId, row.toLicenseId)
     if (Option.isNone(license)) return "License.NotFound"
     return license.value.lifecycleState === "ARCHIVED" ? "MigrateLicense.LicenseArchived" : undefined
   })
 
-  const moveBatch = Effect.fnUntraced(function* (row: MigrationRow) {
+  return Effect.fnUntraced(function* (row: MigrationRow) {
     const { candidates, cursorId, isLast } = yield* nextBatch(row)
     const failure = yield* whyFailed(row)
     const concerned = candidates.flatMap(({ instance, skipped }) =>
@@ -123,8 +128,16 @@ const make = Effect.gen(function* () {
     yield* repo.update(next, at)
     if (isLast) yield* events.emit(sourceOf(row), "LICENSE_MIGRATION_FINISHED", migrationOf(next))
   })
+})
 
-  const revertBatch = Effect.fnUntraced(function* (row: MigrationRow) {
+/** Moves the next batch of a migration back. */
+const revertingBatches = Effect.gen(function* () {
+  const repo = yield* MigrationsRepo
+  const licenses = yield* Licenses
+  const moves = yield* LicenseMoves
+  const events = yield* Events
+
+  return Effect.fnUntraced(function* (row: MigrationRow) {
     const items = yield* repo.movedAfter(row, BATCH)
     const original = yield* licenses.lock(row.organizationId, row.fromLicenseId)
     const move = { from: row.toLicenseId, to: row.fromLicenseId }
@@ -151,6 +164,14 @@ const make = Effect.gen(function* () {
     yield* repo.update(next, yield* now)
     if (isLast) yield* events.emit(sourceOf(row), "LICENSE_MIGRATION_REVERTED", migrationOf(next))
   })
+})
+
+const make = Effect.gen(function* () {
+  const repo = yield* MigrationsRepo
+  const events = yield* Events
+  const runByIndex = yield* transactionsByIndex
+  const moveBatch = yield* movingBatches
+  const revertBatch = yield* revertingBatches
 
   const advance = Effect.fnUntraced(function* (row: MigrationRow) {
     if (row.state === "REVERTING") return yield* revertBatch(row)
@@ -181,7 +202,5 @@ const make = Effect.gen(function* () {
     )
   }).pipe(Effect.withSpan("MigrationRunner.step"))
 
-  return {
-    step,
-  }
+  return { step }
 })

@@ -36,9 +36,9 @@ export class ReleasesRepo extends Context.Service<
       organizationId: string,
       ids: ReadonlyArray<string>,
     ) => Effect.Effect<ReadonlyArray<LinkedComponent>>
-    /** ??? */
+    /** A release without its components. */
     readonly findBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<ReleaseRow>>
-    /** ??? */
+    /** The releases after a position, newest first. */
     readonly list: (
       organizationId: string,
       after: Position | null,
@@ -46,15 +46,8 @@ export class ReleasesRepo extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<ReleaseRow>>
     /** Locks the row: no zone can switch to the release before the transaction ends. */
     readonly lockBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<ReleaseRow>>
-    /** Finds a zone that currently runs the release. */
-    readonly zonesOn: (
-      organizationId: string,
-      id: string,
-    ) => Effect.Effect<
-      Affected<{
-        readonly slug: string
-      }>
-    >
+    /** The zones that run the release. */
+    readonly zonesOn: (organizationId: string, id: string) => Effect.Effect<Affected<{ readonly slug: string }>>
     /** Deletes the release and, by cascade, its links. */
     readonly delete: (organizationId: string, id: string) => Effect.Effect<void>
   }

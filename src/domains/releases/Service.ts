@@ -2,45 +2,31 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
-import { newId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
-import type { PageRequest } from "../../kernel/contract/Page.ts"
-import { noSuch, failWithErrors } from "../../kernel/contract/Problem.ts"
-import type { ValidationError } from "../../kernel/contract/Problem.ts"
-import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
-import { now } from "../../kernel/values/Timestamp.ts"
+import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
+import { noSuch } from "../../kernel/contract/Problem.ts"
+import type { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
-import { CreateReleaseSlugTaken, DeleteReleaseDeployed, ReleaseNotFound } from "./Errors.ts"
+import { creation } from "./Creation.ts"
+import { DeleteReleaseDeployed, ReleaseNotFound } from "./Errors.ts"
+import type { CreateReleaseSlugTaken } from "./Errors.ts"
 import type { CreateRelease, Release } from "./Model.ts"
 import { ReleasesRepo } from "./Repo.ts"
 import type { ReleaseRow } from "./Repo.ts"
-import { repeatedComponentErrors, unknownComponentErrors } from "./Rules.ts"
-import type { ValidationFailed, InvalidCursor } from "../../kernel/contract/Problem.ts"
 
 const notFound = (slug: string) => new ReleaseNotFound({ detail: noSuch("release", slug) })
-
-const rejectIfAny = (errors: ReadonlyArray<ValidationError>) =>
-  failWithErrors(errors, "`componentIds` must contain ids of existing components, each only once.")
 
 /** Creates, reads and deletes releases of the caller's organization. */
 export class Releases extends Context.Service<
   Releases,
   {
-    /** ??? */
+    /** Creates a release of existing components. The slug is made from the version if the body has none. */
     readonly create: (input: CreateRelease) => Effect.Effect<Release, ValidationFailed | CreateReleaseSlugTaken, Caller>
-    /** ??? */
+    /** A release with its components. */
     readonly get: (slug: string) => Effect.Effect<Release, ReleaseNotFound, Caller>
-    /** ??? */
-    readonly list: (request: PageRequest) => Effect.Effect<
-      {
-        readonly items: Release[]
-        readonly hasMore: boolean
-        readonly nextCursor: string
-      },
-      InvalidCursor,
-      Caller
-    >
-    /** ??? */
+    /** A page of the releases, newest first. */
+    readonly list: (request: PageRequest) => Effect.Effect<Page<Release>, InvalidCursor, Caller>
+    /** Deletes a release that no deployment zone runs. */
     readonly delete: (slug: string) => Effect.Effect<void, ReleaseNotFound | DeleteReleaseDeployed, Caller>
   }
 >()("keyshelf/releases/Releases") {
@@ -72,38 +58,6 @@ const make = Effect.gen(function* () {
   const withOwnComponents = Effect.fnUntraced(function* (organizationId: string, row: ReleaseRow) {
     const [release] = yield* withComponents(organizationId, [row])
     return release as Release
-  })
-
-  const create = Effect.fn("Releases.create")(function* (input: CreateRelease) {
-    const caller = yield* Caller
-    const componentIds = (input.componentIds ?? []).map((id) => id.toLowerCase())
-    yield* rejectIfAny(repeatedComponentErrors(componentIds))
-    const release = {
-      id: yield* newId,
-      version: input.version,
-      description: input.description ?? null,
-      createdAt: yield* now,
-      createdBy: caller.actor,
-    }
-    return yield* transactions.run(
-      Effect.gen(function* () {
-        const locked = yield* repo.lockComponents(caller.organizationId, componentIds)
-        const found = new Map(locked.map((component) => [component.id, component]))
-        yield* rejectIfAny(unknownComponentErrors(componentIds, new Set(found.keys())))
-        const slug = yield* insertWithFreeSlug({
-          explicit: input.slug,
-          suggested: slugify(input.version, "release"),
-          insert: (slug) => repo.insert(caller.organizationId, { ...release, slug }),
-          taken: (slug) =>
-            new CreateReleaseSlugTaken({ detail: `Another release has the slug "${slug}". Choose a different slug.` }),
-        })
-        yield* repo.link(caller.organizationId, release.id, componentIds)
-        const components = componentIds.flatMap((id) => found.get(id) ?? [])
-        const record: Release = { ...release, slug, componentIds, components }
-        yield* events.emit(caller, "RELEASE_CREATED", record)
-        return record
-      }),
-    )
   })
 
   const get = Effect.fn("Releases.get")(function* (slug: string) {
@@ -145,5 +99,5 @@ const make = Effect.gen(function* () {
     )
   })
 
-  return { create, get, list, delete: remove }
+  return { create: yield* creation, get, list, delete: remove }
 })

@@ -15,21 +15,21 @@ export class SigningKeysRepo extends Context.Service<
     /** Until the transaction ends, only this transaction creates and activates keys of this purpose. */
     readonly lockPurpose: (organizationId: string, purpose: KeyPurpose) => Effect.Effect<void>
     /**
-     * Reads the key that signs, and keeps it the current one until the transaction ends. Finds none while another transaction
-     * activates the next one: {@link lockPurpose} waits for it.
+     * Locks the key that signs, shared: it stays the current one until the transaction ends. Finds none while another transaction
+     * activates the next one; `lockPurpose` waits for that.
      */
-    readonly keepCurrent: (organizationId: string, purpose: KeyPurpose) => Effect.Effect<Option.Option<StoredKey>>
-    /** ??? */
+    readonly lockCurrentShared: (organizationId: string, purpose: KeyPurpose) => Effect.Effect<Option.Option<StoredKey>>
+    /** The key that signs, which may be retired at any time. */
     readonly findCurrent: (organizationId: string, purpose: KeyPurpose) => Effect.Effect<Option.Option<StoredKey>>
-    /** ??? */
+    /** The key that is created and not yet activated. */
     readonly findNext: (organizationId: string, purpose: KeyPurpose) => Effect.Effect<Option.Option<StoredKey>>
-    /** ??? */
+    /** Stores a key. Call `lockPurpose` before. */
     readonly insert: (row: StoredKey) => Effect.Effect<void>
-    /** ??? */
+    /** The key with this id, in any state. */
     readonly find: (organizationId: string, kid: string) => Effect.Effect<Option.Option<StoredKey>>
-    /** Locks the row for a change. */
+    /** Locks a key for a change. */
     readonly lock: (organizationId: string, kid: string) => Effect.Effect<Option.Option<StoredKey>>
-    /** ??? */
+    /** The keys of all purposes after a position, newest first. */
     readonly list: (
       organizationId: string,
       after: Position | null,
@@ -41,7 +41,7 @@ export class SigningKeysRepo extends Context.Service<
     readonly findAll: (organizationId: string, purpose: KeyPurpose) => Effect.Effect<ReadonlyArray<StoredKey>>
     /** Retires the key that signs. Its private half is cleared. */
     readonly retireCurrent: (organizationId: string, purpose: KeyPurpose) => Effect.Effect<void>
-    /** ??? */
+    /** Makes a key the one that signs. Call `retireCurrent` before. */
     readonly activate: (organizationId: string, kid: string, at: Date) => Effect.Effect<void>
     /** Revokes a key. Its private half is cleared. */
     readonly revoke: (organizationId: string, kid: string, at: Date) => Effect.Effect<void>
@@ -67,7 +67,7 @@ const make = Effect.gen(function* () {
     lockPurpose: (organizationId: string, purpose: KeyPurpose) =>
       advisoryLock(sql, `signing-keys/${organizationId}/${purpose}`),
 
-    keepCurrent: (organizationId: string, purpose: KeyPurpose) =>
+    lockCurrentShared: (organizationId: string, purpose: KeyPurpose) =>
       record<StoredKey>()(sql`
         SELECT ${columns} FROM signing_keys
         WHERE organization_id = ${organizationId} AND purpose = ${purpose} AND state = 'CURRENT' FOR SHARE`),

@@ -56,9 +56,12 @@ export class Signer extends Context.Service<
     ) => Effect.Effect<StoredKey, never, Transaction>
     /** The keys of a purpose that are not revoked, newest first. */
     readonly trusted: (organizationId: string, purpose: KeyPurpose) => Effect.Effect<ReadonlyArray<StoredKey>>
-    /** The key of a purpose that signs, if there is one. It may be retired at any time. */
+    /** The key of a purpose that signs, or none. It may be retired at any time. */
     readonly find: (organizationId: string, purpose: KeyPurpose) => Effect.Effect<Option.Option<StoredKey>>
-    /** All keys of a purpose, newest first: those that are revoked too, since what they signed before is still known by them. */
+    /**
+     * All keys of a purpose, newest first: those that are revoked too, since what they signed before is still known by
+     * them.
+     */
     readonly known: (organizationId: string, purpose: KeyPurpose) => Effect.Effect<ReadonlyArray<StoredKey>>
     /** The Ed25519 signature of these bytes. A key that no longer signs is a defect. */
     readonly sign: (key: StoredKey, bytes: Uint8Array) => Effect.Effect<Uint8Array>
@@ -68,84 +71,88 @@ export class Signer extends Context.Service<
 >()("keyshelf/signing/Signer") {
   static readonly layer = Layer.effect(
     Signer,
-    Effect.gen(function* () {
-      const repo = yield* SigningKeysRepo
-      const box = yield* SecretBox
-      const events = yield* Events
-
-      const cache = makeLruCache<Redacted.Redacted<KeyObject>>(MAX_CACHED_KEYS, () => 1)
-
-      const open = Effect.fnUntraced(function* ({ kid, organizationId, sealed, x }: StoredKey) {
-        if (sealed === null) return yield* Effect.die(new Error(`The signing key ${kid} no longer signs`))
-        const place = `${organizationId} ${kid} ${sealed}`
-        const cached = cache.get(place)
-        if (cached !== undefined) return Redacted.value(cached)
-        const d = yield* box.open(signingKeyPlace(organizationId, kid), sealed)
-        const key = createPrivateKey({ key: { kty: "OKP", crv: "Ed25519", x, d }, format: "jwk" })
-        cache.set(place, Redacted.make(key))
-        return key
-      })
-
-      const create = Effect.fnUntraced(function* (source: EventSource, purpose: KeyPurpose, state: "CURRENT" | "NEXT") {
-        yield* Transaction
-        const createdAt = yield* now
-        const { privateKey } = yield* Effect.promise(() => generate("ed25519"))
-        const { d = "", x = "" } = privateKey.export({ format: "jwk" })
-        const kid = yield* Effect.promise(() => calculateJwkThumbprint({ kty: "OKP", crv: "Ed25519", x }))
-        const key: StoredKey = {
-          organizationId: source.organizationId,
-          kid,
-          id: yield* newId,
-          purpose,
-          state,
-          x,
-          sealed: yield* box.seal(signingKeyPlace(source.organizationId, kid), d),
-          createdAt,
-          createdBy: source.actor,
-          activatedAt: state === "CURRENT" ? createdAt : null,
-          revokedAt: null,
-        }
-        yield* repo.insert(key)
-        return key
-      })
-
-      const findOrCreate = Effect.fnUntraced(function* (
-        source: EventSource,
-        purpose: KeyPurpose,
-        told: "with event" | "quietly",
-      ) {
-        const found = yield* repo.keepCurrent(source.organizationId, purpose)
-        if (Option.isSome(found)) return found.value
-        yield* repo.lockPurpose(source.organizationId, purpose)
-        const since = yield* repo.keepCurrent(source.organizationId, purpose)
-        if (Option.isSome(since)) return since.value
-        const key = yield* create(source, purpose, "CURRENT")
-        if (told === "with event") yield* events.emit(source, "SIGNING_KEY_CREATED", recordOf(key))
-        return key
-      })
-
-      return Signer.of({
-        current: Effect.fn("Signer.current")(function* (source, purpose) {
-          yield* Transaction
-          const key = yield* findOrCreate(source, purpose, "with event")
-          const next = yield* repo.findNext(source.organizationId, purpose)
-          return { ...key, next: Option.getOrNull(Option.map(next, ({ kid, x }) => ({ kid, x }))) }
-        }),
-        ensure: (source, purpose) => Effect.asVoid(findOrCreate(source, purpose, "quietly")),
-        create,
-        trusted: repo.findTrusted,
-        find: repo.findCurrent,
-        known: repo.findAll,
-        sign: (key, bytes) => Effect.map(open(key), (opened) => sign(null, bytes, opened)),
-        signToken: Effect.fnUntraced(function* (key, typ, payload) {
-          const opened = yield* open(key)
-          return yield* Effect.promise(() =>
-            new CompactSign(Buffer.from(payload))
-              .setProtectedHeader({ typ, alg: ALGORITHM, kid: key.kid })
-              .sign(opened),
-          )
-        }),
-      })
-    }),
+    Effect.suspend(() => make),
   )
 }
+
+/** Opens the private halves of keys. */
+const keyOpening = Effect.map(SecretBox, (box) => {
+  const cache = makeLruCache<Redacted.Redacted<KeyObject>>(MAX_CACHED_KEYS, () => 1)
+
+  return Effect.fnUntraced(function* ({ kid, organizationId, sealed, x }: StoredKey) {
+    if (sealed === null) return yield* Effect.die(new Error(`The signing key ${kid} no longer signs`))
+    const place = `${organizationId} ${kid} ${sealed}`
+    const cached = cache.get(place)
+    if (cached !== undefined) return Redacted.value(cached)
+    const d = yield* box.open(signingKeyPlace(organizationId, kid), sealed)
+    const key = createPrivateKey({ key: { kty: "OKP", crv: "Ed25519", x, d }, format: "jwk" })
+    cache.set(place, Redacted.make(key))
+    return key
+  })
+})
+
+const make = Effect.gen(function* () {
+  const repo = yield* SigningKeysRepo
+  const box = yield* SecretBox
+  const events = yield* Events
+  const open = yield* keyOpening
+
+  const create = Effect.fnUntraced(function* (source: EventSource, purpose: KeyPurpose, state: "CURRENT" | "NEXT") {
+    yield* Transaction
+    const createdAt = yield* now
+    const { privateKey } = yield* Effect.promise(() => generate("ed25519"))
+    const { d = "", x = "" } = privateKey.export({ format: "jwk" })
+    const kid = yield* Effect.promise(() => calculateJwkThumbprint({ kty: "OKP", crv: "Ed25519", x }))
+    const key: StoredKey = {
+      organizationId: source.organizationId,
+      kid,
+      id: yield* newId,
+      purpose,
+      state,
+      x,
+      sealed: yield* box.seal(signingKeyPlace(source.organizationId, kid), d),
+      createdAt,
+      createdBy: source.actor,
+      activatedAt: state === "CURRENT" ? createdAt : null,
+      revokedAt: null,
+    }
+    yield* repo.insert(key)
+    return key
+  })
+
+  const findOrCreate = Effect.fnUntraced(function* (
+    source: EventSource,
+    purpose: KeyPurpose,
+    event: "emitted" | "omitted",
+  ) {
+    const found = yield* repo.lockCurrentShared(source.organizationId, purpose)
+    if (Option.isSome(found)) return found.value
+    yield* repo.lockPurpose(source.organizationId, purpose)
+    const since = yield* repo.lockCurrentShared(source.organizationId, purpose)
+    if (Option.isSome(since)) return since.value
+    const key = yield* create(source, purpose, "CURRENT")
+    if (event === "emitted") yield* events.emit(source, "SIGNING_KEY_CREATED", recordOf(key))
+    return key
+  })
+
+  return Signer.of({
+    current: Effect.fn("Signer.current")(function* (source, purpose) {
+      yield* Transaction
+      const key = yield* findOrCreate(source, purpose, "emitted")
+      const next = yield* repo.findNext(source.organizationId, purpose)
+      return { ...key, next: Option.getOrNull(Option.map(next, ({ kid, x }) => ({ kid, x }))) }
+    }),
+    ensure: (source, purpose) => Effect.asVoid(findOrCreate(source, purpose, "omitted")),
+    create,
+    trusted: repo.findTrusted,
+    find: repo.findCurrent,
+    known: repo.findAll,
+    sign: (key, bytes) => Effect.map(open(key), (opened) => sign(null, bytes, opened)),
+    signToken: Effect.fnUntraced(function* (key, typ, payload) {
+      const opened = yield* open(key)
+      return yield* Effect.promise(() =>
+        new CompactSign(Buffer.from(payload)).setProtectedHeader({ typ, alg: ALGORITHM, kid: key.kid }).sign(opened),
+      )
+    }),
+  })
+})

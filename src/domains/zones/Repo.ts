@@ -1,15 +1,18 @@
 /** SQL of deployment zones and their deployments. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
+import type { Option } from "effect"
 import { affectedRows } from "../../kernel/database/AffectedRows.ts"
-import type { AffectedInstance } from "../../kernel/contract/dryruns/Impact.ts"
+import type { Affected, AffectedInstance } from "../../kernel/contract/dryruns/Impact.ts"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { pageIds, prefixOf } from "../../kernel/database/Pages.ts"
 import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
+import type { Release } from "../releases/Model.ts"
 import type { Deployment, DeploymentZone, ZoneFilters } from "./Model.ts"
-import type { Option } from "effect"
-import type { Affected } from "../../kernel/contract/dryruns/Impact.ts"
+
+/** The release that a zone runs. */
+export type RunRelease = Pick<Release, "id" | "slug" | "version">
 
 /** Stores and reads deployment zones and their deployments. */
 export class DeploymentZonesRepo extends Context.Service<
@@ -17,9 +20,9 @@ export class DeploymentZonesRepo extends Context.Service<
   {
     /** Stores the row if its slug is free and returns whether it was. */
     readonly insert: (organizationId: string, row: DeploymentZone) => Effect.Effect<boolean>
-    /** ??? */
+    /** The zone with this slug. */
     readonly findBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<DeploymentZone>>
-    /** ??? */
+    /** The zones that match all filters after a position, newest first. */
     readonly list: (
       organizationId: string,
       filters: ZoneFilters,
@@ -28,26 +31,17 @@ export class DeploymentZonesRepo extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<DeploymentZone>>
     /** Locks the row: changes to one zone are serialized, and no instance can use it before the transaction ends. */
     readonly lockBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<DeploymentZone>>
-    /** ??? */
+    /** Stores all properties that can change. */
     readonly update: (organizationId: string, row: DeploymentZone) => Effect.Effect<void>
-    /** ??? */
+    /** The instances that use the zone. */
     readonly instancesIn: (organizationId: string, id: string) => Effect.Effect<Affected<AffectedInstance>>
     /** Deletes the zone and, by cascade, its deployments. */
     readonly delete: (organizationId: string, id: string) => Effect.Effect<void>
     /** Finds a release and locks it: it cannot be deleted before the zone that runs it commits. */
-    readonly lockRelease: (
-      organizationId: string,
-      id: string,
-    ) => Effect.Effect<
-      Option.Option<{
-        readonly id: string
-        readonly slug: string
-        readonly version: string
-      }>
-    >
-    /** ??? */
+    readonly lockRelease: (organizationId: string, id: string) => Effect.Effect<Option.Option<RunRelease>>
+    /** Adds an entry to the history of a zone. */
     readonly insertDeployment: (organizationId: string, zoneId: string, row: Deployment) => Effect.Effect<void>
-    /** ??? */
+    /** The history of a zone after a position, newest first. */
     readonly listDeployments: (
       organizationId: string,
       zoneId: string,
@@ -62,8 +56,7 @@ export class DeploymentZonesRepo extends Context.Service<
   )
 }
 
-const make = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
+const zones = (sql: PgClient.PgClient) => {
   const pageOf = pageIds(sql, "newest")
   const columns = sql.literal(`id, name, slug, description, type, metadata, release_id AS "releaseId",
     created_at AS "createdAt", updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`)
@@ -133,26 +126,31 @@ const make = Effect.gen(function* () {
       Effect.asVoid(
         Effect.orDie(sql`DELETE FROM deployment_zones WHERE organization_id = ${organizationId} AND id = ${id}`),
       ),
-
-    lockRelease: (organizationId: string, id: string) =>
-      record<{ readonly id: string; readonly slug: string; readonly version: string }>()(sql`
-        SELECT id, slug, version FROM releases WHERE organization_id = ${organizationId} AND id = ${id} FOR SHARE`),
-
-    insertDeployment: (organizationId: string, zoneId: string, row: Deployment) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          INSERT INTO deployments (organization_id, deployment_zone_id, id, release_id, release_slug, release_version,
-            deployed_at, deployed_by)
-          VALUES (${organizationId}, ${zoneId}, ${row.id}, ${row.releaseId}, ${row.releaseSlug}, ${row.releaseVersion},
-            ${row.deployedAt}, ${sql.json(row.deployedBy)})`),
-      ),
-
-    listDeployments: (organizationId: string, zoneId: string, after: Position | null, count: number) =>
-      records<Deployment>()(sql`
-        SELECT id, release_id AS "releaseId", release_slug AS "releaseSlug", release_version AS "releaseVersion",
-          deployed_at AS "deployedAt", deployed_by AS "deployedBy"
-        FROM deployments
-        WHERE organization_id = ${organizationId} AND deployment_zone_id = ${zoneId} AND id < ${idBefore(after)}
-        ORDER BY id DESC LIMIT ${count}`),
   }
+}
+
+/** The releases that zones run, and their histories. */
+const deployments = (sql: PgClient.PgClient) => ({
+  lockRelease: (organizationId: string, id: string) =>
+    record<RunRelease>()(sql`
+      SELECT id, slug, version FROM releases WHERE organization_id = ${organizationId} AND id = ${id} FOR SHARE`),
+
+  insertDeployment: (organizationId: string, zoneId: string, row: Deployment) =>
+    Effect.asVoid(
+      Effect.orDie(sql`
+        INSERT INTO deployments (organization_id, deployment_zone_id, id, release_id, release_slug, release_version,
+          deployed_at, deployed_by)
+        VALUES (${organizationId}, ${zoneId}, ${row.id}, ${row.releaseId}, ${row.releaseSlug}, ${row.releaseVersion},
+          ${row.deployedAt}, ${sql.json(row.deployedBy)})`),
+    ),
+
+  listDeployments: (organizationId: string, zoneId: string, after: Position | null, count: number) =>
+    records<Deployment>()(sql`
+      SELECT id, release_id AS "releaseId", release_slug AS "releaseSlug", release_version AS "releaseVersion",
+        deployed_at AS "deployedAt", deployed_by AS "deployedBy"
+      FROM deployments
+      WHERE organization_id = ${organizationId} AND deployment_zone_id = ${zoneId} AND id < ${idBefore(after)}
+      ORDER BY id DESC LIMIT ${count}`),
 })
+
+const make = Effect.map(PgClient.PgClient, (sql) => ({ ...zones(sql), ...deployments(sql) }))

@@ -31,10 +31,9 @@ const MAX_BATCH_CHARS = 1_000_000
 
 const refused = (message: string) => new MoveRefused({ message })
 
-export const makeImport = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
+/** Begins tables, and inserts their rows. */
+const tableImport = Effect.gen(function* () {
   const repo = yield* MoveRepo
-  const secrets = yield* Secrets
 
   const beginTable = Effect.fnUntraced(function* ({ columns, partitions, table }: TableStart, progress: Progress) {
     const known = new Set([...(yield* movingTables(repo)), "users"])
@@ -98,7 +97,16 @@ export const makeImport = Effect.gen(function* () {
     yield* repo.insert(storedIn, columns, mapped)
   })
 
-  const take = Effect.fnUntraced(function* (
+  return { beginTable, insertRows }
+})
+
+/** Takes the next lines of the file. */
+const lineImport = Effect.gen(function* () {
+  const repo = yield* MoveRepo
+  const secrets = yield* Secrets
+  const { beginTable, insertRows } = yield* tableImport
+
+  return Effect.fnUntraced(function* (
     lines: ReadonlyArray<string>,
     progress: Progress,
     migrations: ReadonlyArray<string>,
@@ -140,8 +148,14 @@ export const makeImport = Effect.gen(function* () {
     }
     yield* flush
   })
+})
 
-  const importFrom = Effect.fn("OrganizationMove.importFrom")(function* <E>(
+export const makeImport = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const repo = yield* MoveRepo
+  const take = yield* lineImport
+
+  return Effect.fn("OrganizationMove.importFrom")(function* <E>(
     lines: Stream.Stream<string, E>,
     migrations: ReadonlyArray<string>,
   ) {
@@ -181,6 +195,4 @@ export const makeImport = Effect.gen(function* () {
       }),
     )
   })
-
-  return importFrom
 })

@@ -1,12 +1,12 @@
 /** SQL that reads and writes all rows of an organization, in every table that the catalogue has. */
 import type { SqlError } from "effect/sql/SqlError"
-import type { Statement } from "effect/sql/Statement"
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { applySumsUntil } from "../../usage/partitions/DaysSql.ts"
 import { removalOrder } from "../RemovalOrder.ts"
 import { convertFormer, formerTables } from "./FormerFiles.ts"
 import { MoveRefused } from "./Errors.ts"
+import { comparedColumns, lineOf, literal, quoted, rowsOf } from "./LineSql.ts"
 import { ruleOf } from "./MoveRules.ts"
 import type { Column, Digest, Partition, Row } from "./MoveRules.ts"
 
@@ -17,23 +17,20 @@ interface OrganizationRow {
   readonly slug: string
 }
 
-const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
-const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
-
 /** Reads and writes the rows of organizations that are moved. */
 export class MoveRepo extends Context.Service<
   MoveRepo,
   {
-    /** What the transaction reads is as it is now. Call it first. Long work needs no shorter limits than the session has. */
-    readonly readSnapshot: Effect.Effect<ReadonlyArray<Row>, SqlError>
-    /** ??? */
-    readonly withoutTimeouts: Statement<Row>
-    /** All tables with rows of organizations, in the order in which they can be inserted, and those that this version does not know. */
+    /** Makes a transaction read the database as it is now, without timeouts. Call it first in the transaction. */
+    readonly readSnapshot: Effect.Effect<void, SqlError>
+    /** Takes the timeouts of statements and of idle time off a transaction. */
+    readonly withoutTimeouts: Effect.Effect<void, SqlError>
+    /**
+     * All tables with rows of organizations, in the order in which they can be inserted, and those that this version
+     * does not know.
+     */
     readonly tables: Effect.Effect<
-      {
-        readonly ordered: string[]
-        readonly unknown: string[]
-      },
+      { readonly ordered: ReadonlyArray<string>; readonly unknown: ReadonlyArray<string> },
       SqlError
     >
     /** Creates the temporary tables for a file of a version before 0.2.0. */
@@ -41,11 +38,11 @@ export class MoveRepo extends Context.Service<
     /** Stores what these tables have in the form of today. */
     readonly convertFormer: Effect.Effect<void, SqlError>
     /** The columns that are stored. The database computes generated ones itself. */
-    readonly columns: (table: string) => Statement<Column>
+    readonly columns: (table: string) => Effect.Effect<ReadonlyArray<Column>, SqlError>
     /** The partitions with rows of the organization. */
-    readonly partitions: (table: string, organizationId: string) => Effect.Effect<Partition[], SqlError>
+    readonly partitions: (table: string, organizationId: string) => Effect.Effect<ReadonlyArray<Partition>, SqlError>
     /** Creates a partition if it is missing. Where its bounds overlap others, these take the rows. */
-    readonly createPartition: (table: string, input: Partition) => Effect.Effect<void>
+    readonly createPartition: (table: string, partition: Partition) => Effect.Effect<void>
     /** Reads the rows of a table as lines, some at a time. Needs a transaction. */
     readonly forEachRows: <E>(
       table: string,
@@ -60,10 +57,14 @@ export class MoveRepo extends Context.Service<
       organizationId: string,
     ) => Effect.Effect<Digest, SqlError>
     /** Inserts rows whose values are in the order of the columns. */
-    readonly insert: (table: string, columns: ReadonlyArray<Column>, rows: ReadonlyArray<Row>) => Statement<object>
-    /** ??? */
-    readonly deleteRows: (table: string, organizationId: string) => Statement<Row>
-    /** ??? */
+    readonly insert: (
+      table: string,
+      columns: ReadonlyArray<Column>,
+      rows: ReadonlyArray<Row>,
+    ) => Effect.Effect<void, SqlError>
+    /** Deletes the rows of the organization in a table. */
+    readonly deleteRows: (table: string, organizationId: string) => Effect.Effect<void, SqlError>
+    /** The organization with this slug, unless it is removed. */
     readonly findBySlug: (slug: string) => Effect.Effect<OrganizationRow | undefined, SqlError>
     /** An organization with the id, the slug or the external id of a row to import, and which of them it is. */
     readonly findTaken: (
@@ -72,26 +73,29 @@ export class MoveRepo extends Context.Service<
       externalId: string | null,
     ) => Effect.Effect<string | undefined, SqlError>
     /** The users of an organization, as lines of their table. */
-    readonly users: (columns: ReadonlyArray<Column>, organizationId: string) => Effect.Effect<string[], SqlError>
+    readonly users: (
+      columns: ReadonlyArray<Column>,
+      organizationId: string,
+    ) => Effect.Effect<ReadonlyArray<string>, SqlError>
     /** The user with this id, or else with this identity at the provider. */
     readonly findUser: (
       id: string,
       issuer: string | null,
       subject: string | null,
     ) => Effect.Effect<string | undefined, SqlError>
-    /** The ids of the keys that stored tokens and sealed values of the organization need. */
+    /** A new set of the ids of the keys that stored tokens and sealed values of the organization need. */
     readonly keyIds: (organizationId: string) => Effect.Effect<Set<string>, SqlError>
     /** The connectors of the operator that rows of the organization name. Built-in ones are in every installation. */
-    readonly connectors: (organizationId: string) => Effect.Effect<string[], SqlError>
+    readonly connectors: (organizationId: string) => Effect.Effect<ReadonlyArray<string>, SqlError>
     /** Until when usage has sums only. */
     readonly usageDroppedUntil: Effect.Effect<string | null, SqlError>
     /**
      * Makes sums of usage apply as at the source, after rows were imported. Sums and events of the same time exclude each other in the
      * whole installation. While it drops a month, the imported events would be missing in the sums.
      */
-    readonly alignUsage: (atSource: string | null) => Effect.Effect<undefined, SqlError | MoveRefused>
-    /** ??? */
-    readonly knownConnectors: Effect.Effect<Set<string>, SqlError>
+    readonly alignUsage: (atSource: string | null) => Effect.Effect<void, SqlError | MoveRefused>
+    /** The connectors that this installation has. */
+    readonly knownConnectors: Effect.Effect<ReadonlySet<string>, SqlError>
   }
 >()("keyshelf/maintenance/MoveRepo") {
   static readonly layer = Layer.effect(
@@ -100,196 +104,199 @@ export class MoveRepo extends Context.Service<
   )
 }
 
+/** How the transaction of a move reads. */
+const transactionSettings = (sql: PgClient.PgClient) => ({
+  readSnapshot: Effect.andThen(
+    sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`,
+    sql`SELECT set_config('statement_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)`,
+  ),
+
+  withoutTimeouts: sql`
+    SELECT set_config('statement_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)`,
+})
+
+/** The tables of the database, their columns and their partitions. */
+const catalogue = (sql: PgClient.PgClient, removals: Effect.Success<typeof removalOrder>) => ({
+  tables: Effect.gen(function* () {
+    const found = yield* sql<{ name: string }>`
+      SELECT c.relname AS name FROM pg_class c
+      JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'organization_id' AND NOT a.attisdropped
+      WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition`
+    const known = removals.map(({ table }) => table).toReversed()
+    const isFed = (table: string) => ruleOf(table).isFedByTriggers === true
+    return {
+      ordered: ["organizations", ...known.filter((table) => !isFed(table)), ...known.filter(isFed)],
+      unknown: found.map(({ name }) => name).filter((name) => !known.includes(name)),
+    }
+  }),
+
+  createFormerTables: Effect.forEach(formerTables, (statement) => sql.unsafe(statement), { discard: true }),
+
+  convertFormer: Effect.forEach(convertFormer, (statement) => sql.unsafe(statement), { discard: true }),
+
+  columns: (table: string) =>
+    sql<Column>`
+      SELECT attname AS name, format_type(atttypid, atttypmod) AS type FROM pg_attribute
+      WHERE attrelid = ${quoted(table)}::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+      ORDER BY attname`,
+
+  partitions: (table: string, organizationId: string) =>
+    Effect.gen(function* () {
+      if (ruleOf(table).hasOwnPartitions === true) return []
+      const children = yield* sql<Partition>`
+        SELECT child.relname AS name, pg_get_expr(child.relpartbound, child.oid) AS bounds FROM pg_inherits
+        JOIN pg_class child ON child.oid = inhrelid AND child.relispartition
+        WHERE inhparent = ${quoted(table)}::regclass ORDER BY child.relname`
+      return yield* Effect.filter(children, ({ name }) =>
+        Effect.map(
+          sql`SELECT 1 FROM ${sql(name)} WHERE organization_id = ${organizationId} LIMIT 1`,
+          (rows) => rows.length > 0,
+        ),
+      )
+    }),
+
+  createPartition: (table: string, { bounds, name }: Partition) =>
+    sql
+      .unsafe(`CREATE TABLE IF NOT EXISTS ${quoted(name)} PARTITION OF ${quoted(table)} ${bounds}`)
+      .pipe(sql.withTransaction, Effect.ignore),
+})
+
+/** The rows of an organization, table by table. */
+const tableRows = (sql: PgClient.PgClient) => ({
+  forEachRows: Effect.fnUntraced(function* <E>(
+    table: string,
+    columns: ReadonlyArray<Column>,
+    organizationId: string,
+    use: (lines: ReadonlyArray<string>) => Effect.Effect<void, E>,
+  ) {
+    yield* sql.unsafe(`DECLARE moving NO SCROLL CURSOR FOR ${rowsOf(table, columns, organizationId)}`)
+    for (;;) {
+      const rows = yield* sql.unsafe<{ line: string }>(`FETCH ${MAX_ROWS} FROM moving`)
+      if (rows.length === 0) break
+      yield* use(rows.map(({ line }) => line))
+    }
+    yield* sql.unsafe("CLOSE moving")
+  }),
+
+  digest: (table: string, columns: ReadonlyArray<Column>, organizationId: string) =>
+    Effect.map(
+      sql.unsafe<{ rows: string; digest: string }>(`
+        SELECT count(*)::text AS rows, coalesce(sum(('x' || left(md5(line), 15))::bit(60)::bigint), 0)::text AS digest
+        FROM (${rowsOf(table, comparedColumns(table, columns), organizationId)}) AS lines`),
+      ([row]): Digest => ({ rows: Number(row?.rows), digest: row?.digest ?? "" }),
+    ),
+
+  insert: (table: string, columns: ReadonlyArray<Column>, rows: ReadonlyArray<Row>) =>
+    sql.unsafe(
+      `INSERT INTO ${quoted(table)} (${columns.map(({ name }) => quoted(name)).join(", ")})
+       SELECT ${columns.map(({ type }, at) => `(line ->> ${at})::${type}`).join(", ")}
+       FROM jsonb_array_elements($1::text::jsonb) AS line`,
+      [JSON.stringify(rows)],
+    ),
+
+  deleteRows: (table: string, organizationId: string) =>
+    sql`DELETE FROM ${sql(table)} WHERE organization_id = ${organizationId}`,
+
+  users: (columns: ReadonlyArray<Column>, organizationId: string) =>
+    Effect.map(
+      sql.unsafe<{ line: string }>(`
+        SELECT ${lineOf("users", columns)} AS line FROM users
+        WHERE id IN (SELECT user_id FROM memberships WHERE organization_id = ${literal(organizationId)}::uuid)`),
+      (rows) => rows.map(({ line }) => line),
+    ),
+})
+
+/** What the installation knows of the organization, and of what it refers to. */
+const lookups = (sql: PgClient.PgClient) => ({
+  findBySlug: (slug: string) =>
+    Effect.map(
+      sql<OrganizationRow>`SELECT id, slug FROM organizations WHERE slug = ${slug} AND removed_at IS NULL`,
+      ([row]) => row,
+    ),
+
+  findTaken: (id: string, slug: string, externalId: string | null) =>
+    Effect.map(
+      sql<{ what: string }>`
+        SELECT CASE WHEN id = ${id} THEN 'id' WHEN slug = ${slug} THEN 'slug' ELSE 'external id' END AS what
+        FROM organizations WHERE id = ${id} OR slug = ${slug} OR external_id = ${externalId} LIMIT 1`,
+      ([row]) => row?.what,
+    ),
+
+  findUser: (id: string, issuer: string | null, subject: string | null) =>
+    Effect.map(
+      sql<{ id: string }>`
+        SELECT id FROM users WHERE id = ${id} OR (issuer = ${issuer} AND subject = ${subject})
+        ORDER BY id = ${id} DESC LIMIT 1`,
+      ([row]) => row?.id,
+    ),
+
+  keyIds: (organizationId: string) =>
+    Effect.gen(function* () {
+      const sealed = yield* sql<{ name: string }>`
+        SELECT table_name AS name FROM information_schema.columns
+        WHERE table_schema = current_schema() AND column_name = 'sealed' ORDER BY table_name`
+      const tokens = yield* sql<{ key: string }>`
+        SELECT DISTINCT pepper_id AS key FROM credentials WHERE organization_id = ${organizationId}`
+      const values = yield* Effect.forEach(
+        sealed,
+        ({ name }) => sql<{ key: string }>`
+          SELECT DISTINCT split_part(sealed, '.', 2) AS key FROM ${sql(name)}
+          WHERE organization_id = ${organizationId} AND sealed IS NOT NULL`,
+      )
+      return new Set([...tokens, ...values.flat()].map(({ key }) => key))
+    }),
+
+  connectors: (organizationId: string) =>
+    Effect.map(
+      sql<{ name: string }>`
+        SELECT name FROM connectors WHERE name IN (
+          SELECT connector_name FROM connector_settings WHERE organization_id = ${organizationId}
+          UNION SELECT connector_name FROM connector_activations WHERE organization_id = ${organizationId}
+          UNION SELECT connector FROM integration_records WHERE organization_id = ${organizationId})
+        ORDER BY name`,
+      (rows) => rows.map(({ name }) => name),
+    ),
+
+  knownConnectors: Effect.map(
+    sql<{ name: string }>`SELECT name FROM connectors`,
+    (rows) => new Set(rows.map(({ name }) => name)),
+  ),
+})
+
+/** Since when usage has events. */
+const usageSums = (sql: PgClient.PgClient) => ({
+  usageDroppedUntil: Effect.map(
+    sql<{ at: string | null }>`SELECT dropped_until::text AS at FROM usage_retention`,
+    ([row]) => row?.at ?? null,
+  ),
+
+  alignUsage: Effect.fnUntraced(function* (atSource: string | null) {
+    const [own] = yield* sql<{ until: string | null; drops: boolean }>`
+      SELECT greatest(dropped_until, ${atSource}::timestamptz)::text AS until, EXISTS (SELECT 1 FROM usage_drops) AS drops
+      FROM usage_retention FOR UPDATE`
+    if (own?.drops === true) {
+      return yield* new MoveRefused({
+        message: "This installation is about to drop a month of usage. Import again when a sweep has done it.",
+      })
+    }
+    if (own == null || own.until === null) return
+    const older = yield* sql`SELECT 1 FROM usage_events WHERE timestamp < ${own.until}::timestamptz LIMIT 1`
+    if (older.length > 0) {
+      return yield* new MoveRefused({
+        message: `One of the installations stores events of usage before ${own.until}, and the other one only their sums. Set SERVICE_RETENTION_USAGE_EVENTS to the same in both, and export again after a sweep.`,
+      })
+    }
+    yield* sql.unsafe(applySumsUntil(literal(own.until)))
+  }),
+})
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  const removals = yield* removalOrder
-
-  /** A row as an array of texts. */
-  const lineOf = (table: string, columns: ReadonlyArray<Column>): string => {
-    const values = ruleOf(table).values ?? {}
-    return `to_json(ARRAY[${columns.map(({ name }) => `(${values[name] ?? quoted(name)})::text`).join(", ")}])::text`
-  }
-
-  const rowsOf = (table: string, columns: ReadonlyArray<Column>, organizationId: string): string => {
-    const key = table === "organizations" ? "id" : "organization_id"
-    return `SELECT ${lineOf(table, columns)} AS line FROM ${quoted(table)} WHERE ${key} = ${literal(organizationId)}::uuid`
-  }
-
-  const comparedColumns = (table: string, columns: ReadonlyArray<Column>): ReadonlyArray<Column> => {
-    const { notCompared = [] } = ruleOf(table)
-    return columns.filter(({ name }) => !notCompared.includes(name))
-  }
-
   return {
-    readSnapshot: Effect.andThen(
-      sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`,
-      sql`SELECT set_config('statement_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)`,
-    ),
-
-    withoutTimeouts: sql`
-      SELECT set_config('statement_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)`,
-
-    tables: Effect.gen(function* () {
-      const found = yield* sql<{ name: string }>`
-        SELECT c.relname AS name FROM pg_class c
-        JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'organization_id' AND NOT a.attisdropped
-        WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition`
-      const known = removals.map(({ table }) => table).toReversed()
-      const isFed = (table: string) => ruleOf(table).isFedByTriggers === true
-      return {
-        ordered: ["organizations", ...known.filter((table) => !isFed(table)), ...known.filter(isFed)],
-        unknown: found.map(({ name }) => name).filter((name) => !known.includes(name)),
-      }
-    }),
-
-    createFormerTables: Effect.forEach(formerTables, (statement) => sql.unsafe(statement), { discard: true }),
-
-    convertFormer: Effect.forEach(convertFormer, (statement) => sql.unsafe(statement), { discard: true }),
-
-    columns: (table: string) =>
-      sql<Column>`
-        SELECT attname AS name, format_type(atttypid, atttypmod) AS type FROM pg_attribute
-        WHERE attrelid = ${quoted(table)}::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
-        ORDER BY attname`,
-
-    partitions: (table: string, organizationId: string) =>
-      Effect.gen(function* () {
-        if (ruleOf(table).hasOwnPartitions === true) return []
-        const children = yield* sql<Partition>`
-          SELECT child.relname AS name, pg_get_expr(child.relpartbound, child.oid) AS bounds FROM pg_inherits
-          JOIN pg_class child ON child.oid = inhrelid AND child.relispartition
-          WHERE inhparent = ${quoted(table)}::regclass ORDER BY child.relname`
-        return yield* Effect.filter(children, ({ name }) =>
-          Effect.map(
-            sql`SELECT 1 FROM ${sql(name)} WHERE organization_id = ${organizationId} LIMIT 1`,
-            (rows) => rows.length > 0,
-          ),
-        )
-      }),
-
-    createPartition: (table: string, { bounds, name }: Partition) =>
-      sql
-        .unsafe(`CREATE TABLE IF NOT EXISTS ${quoted(name)} PARTITION OF ${quoted(table)} ${bounds}`)
-        .pipe(sql.withTransaction, Effect.ignore),
-
-    forEachRows: Effect.fnUntraced(function* <E>(
-      table: string,
-      columns: ReadonlyArray<Column>,
-      organizationId: string,
-      use: (lines: ReadonlyArray<string>) => Effect.Effect<void, E>,
-    ) {
-      yield* sql.unsafe(`DECLARE moving NO SCROLL CURSOR FOR ${rowsOf(table, columns, organizationId)}`)
-      for (;;) {
-        const rows = yield* sql.unsafe<{ line: string }>(`FETCH ${MAX_ROWS} FROM moving`)
-        if (rows.length === 0) break
-        yield* use(rows.map(({ line }) => line))
-      }
-      yield* sql.unsafe("CLOSE moving")
-    }),
-
-    digest: (table: string, columns: ReadonlyArray<Column>, organizationId: string) =>
-      Effect.map(
-        sql.unsafe<{ rows: string; digest: string }>(`
-          SELECT count(*)::text AS rows, coalesce(sum(('x' || left(md5(line), 15))::bit(60)::bigint), 0)::text AS digest
-          FROM (${rowsOf(table, comparedColumns(table, columns), organizationId)}) AS lines`),
-        ([row]): Digest => ({ rows: Number(row?.rows), digest: row?.digest ?? "" }),
-      ),
-
-    insert: (table: string, columns: ReadonlyArray<Column>, rows: ReadonlyArray<Row>) =>
-      sql.unsafe(
-        `INSERT INTO ${quoted(table)} (${columns.map(({ name }) => quoted(name)).join(", ")})
-         SELECT ${columns.map(({ type }, at) => `(line ->> ${at})::${type}`).join(", ")}
-         FROM jsonb_array_elements($1::text::jsonb) AS line`,
-        [JSON.stringify(rows)],
-      ),
-
-    deleteRows: (table: string, organizationId: string) =>
-      sql`DELETE FROM ${sql(table)} WHERE organization_id = ${organizationId}`,
-
-    findBySlug: (slug: string) =>
-      Effect.map(
-        sql<OrganizationRow>`SELECT id, slug FROM organizations WHERE slug = ${slug} AND removed_at IS NULL`,
-        ([row]) => row,
-      ),
-
-    findTaken: (id: string, slug: string, externalId: string | null) =>
-      Effect.map(
-        sql<{ what: string }>`
-          SELECT CASE WHEN id = ${id} THEN 'id' WHEN slug = ${slug} THEN 'slug' ELSE 'external id' END AS what
-          FROM organizations WHERE id = ${id} OR slug = ${slug} OR external_id = ${externalId} LIMIT 1`,
-        ([row]) => row?.what,
-      ),
-
-    users: (columns: ReadonlyArray<Column>, organizationId: string) =>
-      Effect.map(
-        sql.unsafe<{ line: string }>(`
-          SELECT ${lineOf("users", columns)} AS line FROM users
-          WHERE id IN (SELECT user_id FROM memberships WHERE organization_id = ${literal(organizationId)}::uuid)`),
-        (rows) => rows.map(({ line }) => line),
-      ),
-
-    findUser: (id: string, issuer: string | null, subject: string | null) =>
-      Effect.map(
-        sql<{ id: string }>`
-          SELECT id FROM users WHERE id = ${id} OR (issuer = ${issuer} AND subject = ${subject})
-          ORDER BY id = ${id} DESC LIMIT 1`,
-        ([row]) => row?.id,
-      ),
-
-    keyIds: (organizationId: string) =>
-      Effect.gen(function* () {
-        const sealed = yield* sql<{ name: string }>`
-          SELECT table_name AS name FROM information_schema.columns
-          WHERE table_schema = current_schema() AND column_name = 'sealed' ORDER BY table_name`
-        const tokens = yield* sql<{ key: string }>`
-          SELECT DISTINCT pepper_id AS key FROM credentials WHERE organization_id = ${organizationId}`
-        const values = yield* Effect.forEach(
-          sealed,
-          ({ name }) => sql<{ key: string }>`
-            SELECT DISTINCT split_part(sealed, '.', 2) AS key FROM ${sql(name)}
-            WHERE organization_id = ${organizationId} AND sealed IS NOT NULL`,
-        )
-        return new Set([...tokens, ...values.flat()].map(({ key }) => key))
-      }),
-
-    connectors: (organizationId: string) =>
-      Effect.map(
-        sql<{ name: string }>`
-          SELECT name FROM connectors WHERE name IN (
-            SELECT connector_name FROM connector_settings WHERE organization_id = ${organizationId}
-            UNION SELECT connector_name FROM connector_activations WHERE organization_id = ${organizationId}
-            UNION SELECT connector FROM integration_records WHERE organization_id = ${organizationId})
-          ORDER BY name`,
-        (rows) => rows.map(({ name }) => name),
-      ),
-
-    usageDroppedUntil: Effect.map(
-      sql<{ at: string | null }>`SELECT dropped_until::text AS at FROM usage_retention`,
-      ([row]) => row?.at ?? null,
-    ),
-
-    alignUsage: Effect.fnUntraced(function* (atSource: string | null) {
-      const [own] = yield* sql<{ until: string | null; drops: boolean }>`
-        SELECT greatest(dropped_until, ${atSource}::timestamptz)::text AS until, EXISTS (SELECT 1 FROM usage_drops) AS drops
-        FROM usage_retention FOR UPDATE`
-      if (own?.drops === true) {
-        return yield* new MoveRefused({
-          message: "This installation is about to drop a month of usage. Import again when a sweep has done it.",
-        })
-      }
-      if (own == null || own.until === null) return
-      const older = yield* sql`SELECT 1 FROM usage_events WHERE timestamp < ${own.until}::timestamptz LIMIT 1`
-      if (older.length > 0) {
-        return yield* new MoveRefused({
-          message: `One of the installations stores events of usage before ${own.until}, and the other one only their sums. Set SERVICE_RETENTION_USAGE_EVENTS to the same in both, and export again after a sweep.`,
-        })
-      }
-      yield* sql.unsafe(applySumsUntil(literal(own.until)))
-    }),
-
-    knownConnectors: Effect.map(
-      sql<{ name: string }>`SELECT name FROM connectors`,
-      (rows) => new Set(rows.map(({ name }) => name)),
-    ),
+    ...transactionSettings(sql),
+    ...catalogue(sql, yield* removalOrder),
+    ...tableRows(sql),
+    ...lookups(sql),
+    ...usageSums(sql),
   }
 })

@@ -9,6 +9,9 @@ import type { BundleSubject, IssuedOfflineBundle, OfflineBundle } from "./Model.
 /** A bundle as it is stored, without the slug of its instance. */
 export type BundleRow = Omit<OfflineBundle, "instance" | "allowances"> & { readonly instanceId: string }
 
+/** A stored bundle with its signed text. */
+type SignedRow = BundleRow & Pick<IssuedOfflineBundle, "bundle">
+
 /** Above every sequence. */
 const MAX_SEQUENCE = 2_147_483_647
 
@@ -16,26 +19,13 @@ const MAX_SEQUENCE = 2_147_483_647
 export class BundlesRepo extends Context.Service<
   BundlesRepo,
   {
-    /** ??? */
-    readonly insert: (
-      organizationId: string,
-      options: BundleRow & Pick<IssuedOfflineBundle, "bundle">,
-    ) => Effect.Effect<void>
-    /** ??? */
-    readonly find: (
-      organizationId: string,
-      instanceId: string,
-      id: string,
-    ) => Effect.Effect<
-      Option.Option<
-        Omit<OfflineBundle, "instance" | "allowances"> & {
-          readonly instanceId: string
-        } & Pick<IssuedOfflineBundle, "bundle">
-      >
-    >
+    /** Stores a bundle. Its sequence must be free. */
+    readonly insert: (organizationId: string, row: SignedRow) => Effect.Effect<void>
+    /** A bundle of an instance, with its signed text. */
+    readonly find: (organizationId: string, instanceId: string, id: string) => Effect.Effect<Option.Option<SignedRow>>
     /** The bundle that was issued last. */
     readonly findNewest: (organizationId: string, instanceId: string) => Effect.Effect<Option.Option<BundleRow>>
-    /** ??? */
+    /** The bundles of an instance after a position, newest first. */
     readonly list: (
       organizationId: string,
       instanceId: string,
@@ -45,16 +35,13 @@ export class BundlesRepo extends Context.Service<
     /** When the last of a bundle and all before it expires. */
     readonly lastExpiry: (
       organizationId: string,
-      input: Pick<BundleRow, "instanceId" | "sequence">,
+      row: Pick<BundleRow, "instanceId" | "sequence">,
     ) => Effect.Effect<Date>
     /** Marks a bundle and the valid ones before it as revoked, unless they are. */
     readonly revokeUpTo: (
       organizationId: string,
       row: Pick<BundleRow, "id" | "instanceId" | "sequence">,
-      options: {
-        readonly at: Date
-        readonly by: ActorReference
-      },
+      revocation: { readonly at: Date; readonly by: ActorReference },
     ) => Effect.Effect<void>
     /** What a bundle says about an instance besides its grants. */
     readonly findSubject: (organizationId: string, instanceId: string) => Effect.Effect<Option.Option<BundleSubject>>
@@ -76,7 +63,7 @@ const make = Effect.gen(function* () {
     sql`organization_id = ${organizationId} AND instance_id = ${instanceId}`
 
   return {
-    insert: (organizationId: string, { bundle, ...row }: BundleRow & Pick<IssuedOfflineBundle, "bundle">) =>
+    insert: (organizationId: string, { bundle, ...row }: SignedRow) =>
       executed(sql`
         INSERT INTO offline_bundles (organization_id, id, instance_id, sequence, kid, token, binding, issued_at, renew_at,
           expires_at, usage_until, created_at, created_by)
@@ -85,7 +72,7 @@ const make = Effect.gen(function* () {
           ${row.usageUntil}, ${row.createdAt}, ${sql.json(row.createdBy)})`),
 
     find: (organizationId: string, instanceId: string, id: string) =>
-      record<BundleRow & Pick<IssuedOfflineBundle, "bundle">>()(sql`
+      record<SignedRow>()(sql`
         SELECT ${columns}, token AS bundle FROM offline_bundles
         WHERE ${ofInstance(organizationId, instanceId)} AND id = ${id}`),
 

@@ -23,13 +23,20 @@ interface BundleTimes {
   readonly usageUntil: number
 }
 
+export const atSecond = (seconds: number): Date => new Date(seconds * 1000)
+
+export const laterOf = (one: Date, other: Date): Date => (one > other ? one : other)
+
 /** When a license grants access. */
 interface Access {
   readonly startLicenseDate: Date
   readonly accessEnd: Date | null
 }
 
-/** The times of a bundle that is issued now. It never outlives access: `exp` is at most its end, `nbf` at least its start. */
+/**
+ * The times of a bundle that is issued now. It never outlives access: `exp` is at most its end, `nbf` at least its
+ * start.
+ */
 export const timesOf = (
   { graceSeconds = DEFAULT_GRACE_SECONDS, ttlSeconds = DEFAULT_TTL_SECONDS }: IssueOfflineBundle,
   { accessEnd, startLicenseDate }: Access,

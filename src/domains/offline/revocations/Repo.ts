@@ -13,20 +13,11 @@ export class RevocationsRepo extends Context.Service<
     /** Begins the list of an organization, unless it has one. */
     readonly begin: (organizationId: string) => Effect.Effect<void>
     /** Adds a revocation, or raises the one of the instance. `until`: the full hour from which on it is not needed. */
-    readonly add: (
-      organizationId: string,
-      revocation: Revocation & {
-        readonly until: Date
-      },
-    ) => Effect.Effect<void>
-    /** The next number of the list. The list is locked until the transaction ends. */
+    readonly add: (organizationId: string, revocation: Revocation & { readonly until: Date }) => Effect.Effect<void>
+    /** Raises the number of the list, which locks the list until the transaction ends. */
     readonly raiseNumber: (organizationId: string) => Effect.Effect<void>
     /** The number of the list; none if no bundle was ever issued, or the organization is removed. */
-    readonly findNumber: (organizationId: string) => Effect.Effect<
-      Option.Option<{
-        readonly number: number
-      }>
-    >
+    readonly findNumber: (organizationId: string) => Effect.Effect<Option.Option<{ readonly number: number }>>
     /** The revocations that are needed after this full hour. */
     readonly findAfter: (organizationId: string, hour: Date) => Effect.Effect<ReadonlyArray<Revocation>>
     /** Those of these keys that have signed a bundle that has not expired. */
@@ -34,11 +25,7 @@ export class RevocationsRepo extends Context.Service<
       organizationId: string,
       kids: ReadonlyArray<string>,
       at: Date,
-    ) => Effect.Effect<
-      ReadonlyArray<{
-        readonly kid: string
-      }>
-    >
+    ) => Effect.Effect<ReadonlyArray<{ readonly kid: string }>>
   }
 >()("keyshelf/offline/revocations/Repo") {
   static readonly layer = Layer.effect(

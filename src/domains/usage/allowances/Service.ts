@@ -76,7 +76,9 @@ export class Allowances extends Context.Service<
         const { organizationId } = bundle
         const pairs = requested.map(({ entitlement }) => ({ instance, entitlement }))
         const found = new Map(
-          (yield* meters.keep(organizationId, pairs, yield* now)).map((meter) => [meter.entitlement, meter] as const),
+          (yield* meters.lockShared(organizationId, pairs, yield* now)).map(
+            (meter) => [meter.entitlement, meter] as const,
+          ),
         )
         yield* failWithErrors(meterErrors(requested, (entitlement) => found.get(entitlement)))
         const allowed = requested.flatMap(({ entitlement, quantity }) => {

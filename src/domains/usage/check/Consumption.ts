@@ -53,7 +53,10 @@ const consumeOperation = (
 export class Consumption extends Context.Service<
   Consumption,
   {
-    /** ??? */
+    /**
+     * Decides a check, and counts what it consumes if all of its entitlements allow it. Needs the scope
+     * `write:instances`.
+     */
     readonly consume: (
       instanceSlug: string,
       request: CheckRequest,

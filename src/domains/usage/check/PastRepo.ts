@@ -59,6 +59,14 @@ interface SummedUp extends SummaryRow {
 const usedIn = (row: SummedUp): BigDecimal.BigDecimal =>
   row.total === null ? valueOf(row.method, summaryOf(row)) : storedDecimal(row.total)
 
+const usageOf = (row: SummedUp): PastUsage => ({
+  entitlementId: row.entitlementId,
+  periodStart: row.periodStart,
+  broughtIn: row.broughtIn,
+  isUnknown: row.isUnknown,
+  used: BigDecimal.format(usedIn(row)),
+})
+
 /** Rows of checks of the past. */
 export class PastRepo extends Context.Service<
   PastRepo,
@@ -89,8 +97,25 @@ export class PastRepo extends Context.Service<
   )
 }
 
-const make = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
+// No terms are stored for the time before the instance was created. Its present terms are used for that time.
+const termsAndLicense = (sql: PgClient.PgClient, organization: Fragment) => sql`LEFT JOIN LATERAL (
+    SELECT license_id, start_license_date, end_license_date, grace_days FROM past_instance_terms
+    WHERE organization_id = ${organization} AND instance_id = i.id AND until > asked.at AND i.created_at <= asked.at
+    ORDER BY until LIMIT 1
+  ) past ON true
+  CROSS JOIN LATERAL (
+    SELECT past.license_id, past.start_license_date, past.end_license_date, past.grace_days WHERE past.license_id IS NOT NULL
+    UNION ALL
+    SELECT i.license_id, i.start_license_date, i.end_license_date, i.grace_days WHERE past.license_id IS NULL
+  ) terms
+  JOIN licenses l ON l.organization_id = i.organization_id AND l.id = terms.license_id
+  LEFT JOIN LATERAL (
+    SELECT grace_days FROM past_license_graces
+    WHERE organization_id = ${organization} AND license_id = l.id AND until > asked.at AND i.created_at <= asked.at
+    ORDER BY until LIMIT 1
+  ) before ON true`
+
+const terms = (sql: PgClient.PgClient): Pick<PastRepo["Service"], "findTerms"> => {
   const columns = sql.literal(`i.id AS "instanceId", i.slug AS instance, l.slug AS license,
     terms.start_license_date AS "startLicenseDate", terms.end_license_date AS "endLicenseDate",
     coalesce(terms.grace_days, before.grace_days, l.grace_days) AS "graceDays", e.id AS "entitlementId",
@@ -103,29 +128,6 @@ const make = Effect.gen(function* () {
   const explained = sql.literal(explainedColumns)
   const family = sql.literal(familyJoin)
   const nothing = sql.literal("")
-
-  // No terms are stored for the time before the instance was created. Its present terms are used for that time.
-  const termsAndLicense = (organization: Fragment) => sql`LEFT JOIN LATERAL (
-      SELECT license_id, start_license_date, end_license_date, grace_days FROM past_instance_terms
-      WHERE organization_id = ${organization} AND instance_id = i.id AND until > asked.at AND i.created_at <= asked.at
-      ORDER BY until LIMIT 1
-    ) past ON true
-    CROSS JOIN LATERAL (
-      SELECT past.license_id, past.start_license_date, past.end_license_date, past.grace_days WHERE past.license_id IS NOT NULL
-      UNION ALL
-      SELECT i.license_id, i.start_license_date, i.end_license_date, i.grace_days WHERE past.license_id IS NULL
-    ) terms
-    JOIN licenses l ON l.organization_id = i.organization_id AND l.id = terms.license_id
-    LEFT JOIN LATERAL (
-      SELECT grace_days FROM past_license_graces
-      WHERE organization_id = ${organization} AND license_id = l.id AND until > asked.at AND i.created_at <= asked.at
-      ORDER BY until LIMIT 1
-    ) before ON true`
-  // The events of a total that was changed after the instant.
-  const dropped = sql.literal(wasDropped("asked.at"))
-  const isSummedUp = sql.literal("t.last_at > asked.at AND counted.stored + coalesce(past.stored, 0) = t.event_count")
-  const ofThatTotal = sql.literal(`AND instance_id = t.instance_id AND entitlement_id = t.entitlement_id
-    AND period_start = t.period_start AND t.last_at > asked.at`)
 
   return {
     findTerms: (
@@ -140,7 +142,7 @@ const make = Effect.gen(function* () {
         SELECT ${columns}, ${leasesAndAllowances(organization)}${explain ? explained : nothing}
         FROM instances i
         CROSS JOIN (SELECT ${at}::timestamptz AS at, ${at}::timestamptz AS known) asked
-        ${termsAndLicense(organization)}
+        ${termsAndLicense(sql, organization)}
         ${explain ? family : nothing}
         LEFT JOIN entitlements e
           ON e.organization_id = i.organization_id AND e.slug = ANY(ARRAY(SELECT unnest(${entitlements}::text[])))
@@ -150,7 +152,44 @@ const make = Effect.gen(function* () {
         ) h ON true
         WHERE i.organization_id = ${organizationId} AND i.slug = ${instanceSlug}`)
     },
+  }
+}
 
+/** The newest set of a total `t` up to `asked.at`, and the sums of the events that count with it. */
+const eventsUntil = (
+  sql: PgClient.PgClient,
+  organizationId: string,
+  { dropped, ofTotal }: { readonly dropped: Fragment; readonly ofTotal: Fragment },
+): Fragment => sql`
+          LEFT JOIN LATERAL (
+            SELECT timestamp, ordinal, value FROM usage_events
+            WHERE ${ofTotal} AND t.set_at IS NOT NULL AND behavior = 'set' AND timestamp <= asked.at AND voided_at IS NULL
+            ORDER BY timestamp DESC, ordinal DESC LIMIT 1
+          ) newest_set ON true
+          LEFT JOIN LATERAL (
+            SELECT count(*) AS stored, count(*) FILTER (WHERE counts) AS count, sum(value) FILTER (WHERE counts) AS sum,
+              min(value) FILTER (WHERE counts) AS minimum, max(value) FILTER (WHERE counts) AS maximum,
+              count(DISTINCT unique_key) FILTER (WHERE counts AND asked.method = 'UNIQUE_COUNT' AND NOT EXISTS (
+                SELECT 1 FROM usage_unique_keys k
+                WHERE k.organization_id = ${organizationId} AND k.instance_id = t.instance_id
+                  AND k.entitlement_id = t.entitlement_id AND k.period_start = t.period_start
+                  AND k.unique_key = events.unique_key AND ${dropped})) AS keys,
+              sum(CASE asked.method WHEN 'COUNT' THEN 1 ELSE value END) FILTER (WHERE counts AND is_brought) AS brought
+            FROM (
+              SELECT value, unique_key, coalesce(starts_with(source, ${LEDGER_SOURCE}), false) AS is_brought, voided_at IS NULL AND timestamp <= asked.at AND (newest_set.timestamp IS NULL
+                OR (timestamp, ordinal) >= (newest_set.timestamp, newest_set.ordinal)) AS counts
+              FROM usage_events WHERE ${ofTotal}
+            ) events
+          ) counted ON true`
+
+const usage = (sql: PgClient.PgClient): Pick<PastRepo["Service"], "usageUntil"> => {
+  const dropped = sql.literal(wasDropped("asked.at"))
+  const isSummedUp = sql.literal("t.last_at > asked.at AND counted.stored + coalesce(past.stored, 0) = t.event_count")
+  // The events of a total that was changed after the instant.
+  const ofThatTotal = sql.literal(`AND instance_id = t.instance_id AND entitlement_id = t.entitlement_id
+    AND period_start = t.period_start AND t.last_at > asked.at`)
+
+  return {
     usageUntil: (
       organizationId: string,
       among: ReadonlyArray<PastUsageKey>,
@@ -181,26 +220,7 @@ const make = Effect.gen(function* () {
           ) asked
           JOIN usage_totals t ON t.organization_id = ${organizationId} AND t.instance_id = asked."instanceId"
             AND t.entitlement_id = asked."entitlementId" AND t.period_start = asked."periodStart"
-          LEFT JOIN LATERAL (
-            SELECT timestamp, ordinal, value FROM usage_events
-            WHERE ${ofTotal} AND t.set_at IS NOT NULL AND behavior = 'set' AND timestamp <= asked.at AND voided_at IS NULL
-            ORDER BY timestamp DESC, ordinal DESC LIMIT 1
-          ) newest_set ON true
-          LEFT JOIN LATERAL (
-            SELECT count(*) AS stored, count(*) FILTER (WHERE counts) AS count, sum(value) FILTER (WHERE counts) AS sum,
-              min(value) FILTER (WHERE counts) AS minimum, max(value) FILTER (WHERE counts) AS maximum,
-              count(DISTINCT unique_key) FILTER (WHERE counts AND asked.method = 'UNIQUE_COUNT' AND NOT EXISTS (
-                SELECT 1 FROM usage_unique_keys k
-                WHERE k.organization_id = ${organizationId} AND k.instance_id = t.instance_id
-                  AND k.entitlement_id = t.entitlement_id AND k.period_start = t.period_start
-                  AND k.unique_key = events.unique_key AND ${dropped})) AS keys,
-              sum(CASE asked.method WHEN 'COUNT' THEN 1 ELSE value END) FILTER (WHERE counts AND is_brought) AS brought
-            FROM (
-              SELECT value, unique_key, coalesce(starts_with(source, ${LEDGER_SOURCE}), false) AS is_brought, voided_at IS NULL AND timestamp <= asked.at AND (newest_set.timestamp IS NULL
-                OR (timestamp, ordinal) >= (newest_set.timestamp, newest_set.ordinal)) AS counts
-              FROM usage_events WHERE ${ofTotal}
-            ) events
-          ) counted ON true
+          ${eventsUntil(sql, organizationId, { dropped, ofTotal })}
           ${sumsUntil(sql, sql`${organizationId}`, "asked.at")}
           -- What was dropped before a set that is there no longer counts.
           LEFT JOIN LATERAL (
@@ -216,15 +236,10 @@ const make = Effect.gen(function* () {
             WHERE ${ofTotal} AND asked.method = 'LATEST' AND timestamp <= asked.at AND voided_at IS NULL
             ORDER BY timestamp DESC, ordinal DESC LIMIT 1
           ) latest ON true`),
-        (rows) =>
-          rows.map((row) => ({
-            entitlementId: row.entitlementId,
-            periodStart: row.periodStart,
-            broughtIn: row.broughtIn,
-            isUnknown: row.isUnknown,
-            used: BigDecimal.format(usedIn(row)),
-          })),
+        (rows) => rows.map(usageOf),
       )
     },
   }
-})
+}
+
+const make = Effect.map(PgClient.PgClient, (sql) => ({ ...terms(sql), ...usage(sql) }))

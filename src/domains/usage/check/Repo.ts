@@ -27,16 +27,14 @@ export class CheckRepo extends Context.Service<
       organizationId: string,
       instanceSlug: string,
       entitlements: ReadonlyArray<string>,
-      options: AsOf & {
-        readonly explain?: boolean
-      },
+      asOf: AsOf & { readonly explain?: boolean },
     ) => Effect.Effect<ReadonlyArray<CheckRow>>
     /** The same for the entitlements of these slugs (`null`: for all), with the granted configurations. */
     readonly findStandings: (
       organizationId: string,
       instanceSlug: string,
       entitlements: ReadonlyArray<string> | null,
-      input: AsOf,
+      asOf: AsOf,
     ) => Effect.Effect<ReadonlyArray<StandingRow>>
   }
 >()("keyshelf/usage/check/Repo") {

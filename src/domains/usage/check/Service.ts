@@ -42,7 +42,7 @@ const requireWritable = (periods: ReadonlyArray<Period | null>, at: Date) =>
 export class Usage extends Context.Service<
   Usage,
   {
-    /** ??? */
+    /** Decides whether an instance may use each entitlement. Counts nothing. */
     readonly check: (
       instanceSlug: string,
       input: CheckRequest,
@@ -53,8 +53,8 @@ export class Usage extends Context.Service<
       input: CheckRequest,
     ) => Effect.Effect<string, ValidationFailed | InstanceNotFound, Caller>
     /**
-     * The current standings of an instance with these entitlements (`null`: with all); none if there is no such
-     * instance.
+     * The current standings of an instance with these entitlements (`null`: with all); an empty list if the instance does
+     * not exist.
      */
     readonly standings: (
       instanceSlug: string,

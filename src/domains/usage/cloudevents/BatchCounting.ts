@@ -40,41 +40,23 @@ const slugs = (events: ReadonlyArray<ParsedEvent>, slugOf: (event: ParsedEvent) 
   ...new Set(events.map(slugOf)),
 ]
 
-/** The two counting strategies. */
-export const makeBatchCounting = Effect.gen(function* () {
-  const repo = yield* LedgerRepo
-  const ids = yield* CountedIdsRepo
-  const tallies = yield* CloudEventsRepo
-  const transactions = yield* Transactions
-
-  /** Takes the ids of events. Returns the events whose ids were free. */
-  const takeIds = Effect.fnUntraced(function* (
-    organizationId: string,
-    events: ReadonlyArray<CountableEvent>,
-    at: Date,
-  ) {
+/** Takes the ids of events. Returns the events whose ids were free. */
+const takingIds = Effect.map(CountedIdsRepo, (ids) =>
+  Effect.fnUntraced(function* (organizationId: string, events: ReadonlyArray<CountableEvent>, at: Date) {
     const expiresAt = new Date(at.getTime() + RETENTION_MS)
     const free = yield* ids.takeEventIds(organizationId, events, at, expiresAt)
     if (free === "all") return events
     const fresh = new Set(free.map(identityOf))
     return events.filter(({ identity }) => fresh.has(identity))
-  })
+  }),
+)
 
-  /** The terms of the events' meters. */
-  const terms = (organizationId: string, events: ReadonlyArray<ParsedEvent>, at: Date) =>
-    tallies.terms(
-      organizationId,
-      slugs(events, ({ instance }) => instance),
-      slugs(events, ({ entitlement }) => entitlement),
-      at,
-    )
+/** Whether usage and reservations exceed the cap of a limit. */
+const capComparison = Effect.gen(function* () {
+  const repo = yield* LedgerRepo
+  const tallies = yield* CloudEventsRepo
 
-  /** Whether usage and reservations exceed the cap of a limit. */
-  const exceedsCapWithReservations = Effect.fnUntraced(function* (
-    organizationId: string,
-    posted: ReadonlyArray<Tally>,
-    at: Date,
-  ) {
+  return Effect.fnUntraced(function* (organizationId: string, posted: ReadonlyArray<Tally>, at: Date) {
     const limited = posted.filter(({ thresholds }) => thresholds !== null)
     const instances = [...new Set(limited.map(({ instanceId }) => instanceId))]
     const held = instances.length === 0 ? [] : yield* tallies.held(organizationId, instances, at)
@@ -93,9 +75,16 @@ export const makeBatchCounting = Effect.gen(function* () {
       return cap !== undefined && BigDecimal.isGreaterThan(BigDecimal.sum(row.total.value, quantity), cap)
     })
   })
+})
 
-  /** Counts events that only raise totals: all of them, or none. */
-  const countSetWise = Effect.fnUntraced(function* (events: ReadonlyArray<CountableEvent>, at: Date) {
+/** Counts events that only raise totals: all of them, or none. */
+const setWiseCounting = Effect.gen(function* () {
+  const tallies = yield* CloudEventsRepo
+  const transactions = yield* Transactions
+  const takeIds = yield* takingIds
+  const exceedsCapWithReservations = yield* capComparison
+
+  return Effect.fnUntraced(function* (events: ReadonlyArray<CountableEvent>, at: Date) {
     const all = addUp(events)
     if (all === undefined) return yield* new NeedsLocks()
     const { actor, organizationId } = yield* Caller
@@ -114,15 +103,13 @@ export const makeBatchCounting = Effect.gen(function* () {
       }),
     )
   })
+})
 
-  /** The same, and the meters cannot be deleted until the transaction ends. */
-  const lockedTerms = Effect.fnUntraced(function* (
-    organizationId: string,
-    events: ReadonlyArray<ParsedEvent>,
-    at: Date,
-  ) {
+/** Reads the terms of the events' meters. The meters cannot be deleted until the transaction ends. */
+const lockedTermsReader = Effect.map(LedgerRepo, (repo) =>
+  Effect.fnUntraced(function* (organizationId: string, events: ReadonlyArray<ParsedEvent>, at: Date) {
     const pairs = Map.groupBy(events, meterName)
-    const found = yield* repo.keep(
+    const found = yield* repo.lockShared(
       organizationId,
       Array.from(pairs.values(), ([event]) => ({
         instance: event?.instance ?? "",
@@ -143,14 +130,15 @@ export const makeBatchCounting = Effect.gen(function* () {
       meterOf: (instance, entitlement) => meters.get(meterName({ instance, entitlement })),
     }
     return terms
-  })
+  }),
+)
 
-  /** Counts events under the locks of their totals. Their ids are taken before any total is touched. */
-  const countUnderLocks = Effect.fnUntraced(function* (
-    ledger: LockedAccounts,
-    events: ReadonlyArray<CountableEvent>,
-    at: Date,
-  ) {
+/** Counts events under the locks of their totals. Their ids are taken before any total is touched. */
+const lockedCounting = Effect.gen(function* () {
+  const ids = yield* CountedIdsRepo
+  const takeIds = yield* takingIds
+
+  return Effect.fnUntraced(function* (ledger: LockedAccounts, events: ReadonlyArray<CountableEvent>, at: Date) {
     const caller = yield* Caller
     const counting = yield* takeIds(caller.organizationId, events, at)
     if (counting.length === 0) return noOutcomes
@@ -162,6 +150,23 @@ export const makeBatchCounting = Effect.gen(function* () {
     const outcomes: Outcomes = (event) => counted.outcomes.get(event)
     return outcomes
   })
+})
+
+/** The two counting strategies. */
+export const makeBatchCounting = Effect.gen(function* () {
+  const tallies = yield* CloudEventsRepo
+  const countSetWise = yield* setWiseCounting
+  const lockedTerms = yield* lockedTermsReader
+  const countUnderLocks = yield* lockedCounting
+
+  /** The terms of the events' meters. */
+  const terms = (organizationId: string, events: ReadonlyArray<ParsedEvent>, at: Date) =>
+    tallies.terms(
+      organizationId,
+      slugs(events, ({ instance }) => instance),
+      slugs(events, ({ entitlement }) => entitlement),
+      at,
+    )
 
   return {
     setWise: { terms, count: countSetWise },

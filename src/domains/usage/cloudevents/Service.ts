@@ -109,18 +109,12 @@ export class CloudEvents extends Context.Service<
   CloudEvents,
   {
     /** Counts the valid events of a batch, and returns the result of each in order. */
-    readonly report: (sent: Batch) => Effect.Effect<
-      {
-        readonly results: Results
-      },
-      never,
-      Caller
-    >
+    readonly report: (sent: Batch) => Effect.Effect<{ readonly results: Results }, never, Caller>
     /** The same for one event. Fails with the code of its problem if it is rejected. */
-    readonly reportOne: (sent: unknown) => Effect.Effect<
-      {
-        readonly results: Results
-      },
+    readonly reportOne: (
+      sent: unknown,
+    ) => Effect.Effect<
+      { readonly results: Results },
       | ValidationFailed
       | MissingScope
       | UsageEventInstanceNotFound

@@ -33,16 +33,22 @@ interface Summed extends SummaryRow {
 export class UsageEventsRepo extends Context.Service<
   UsageEventsRepo,
   {
-    /** Events of a meter, newest first. Totals tell which periods have events, so that the index finds the times in each. */
+    /**
+     * Events of a meter, newest first. Totals show which periods have events, so that the index finds the times in
+     * each.
+     */
     readonly list: (
-      input: Meter,
-      input: UsageEventFilters,
+      meter: Meter,
+      filters: UsageEventFilters,
       after: Position | null,
       count: number,
     ) => Effect.Effect<ReadonlyArray<EventRow>>
     /** An event that is not voided. */
     readonly find: (key: StoredTotalKey, ordinal: number) => Effect.Effect<Option.Option<EventRow>>
-    /** A locked total without one of its events, recomputed from the others, and from the sums of those that were dropped. */
+    /**
+     * A locked total without one of its events, recomputed from the others, and from the sums of those that were
+     * dropped.
+     */
     readonly totalWithout: (
       key: StoredTotalKey,
       ordinal: number,
@@ -59,14 +65,11 @@ export class UsageEventsRepo extends Context.Service<
   )
 }
 
-const make = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
+const reads = (sql: PgClient.PgClient) => {
   const columns =
     sql.literal(`e.period_start AS "periodStart", e.ordinal::float8 AS ordinal, behavior, e.value::text AS value,
     unique_key AS "uniqueKey", transaction_id AS "transactionId", source, e.timestamp, reported_at AS "reportedAt",
     reported_by AS "reportedBy", metadata, voided_at AS "voidedAt", voided_by AS "voidedBy"`)
-  const of = ofTotal(sql)
-  const dropped = sql.literal(wasDropped("'infinity'::timestamptz"))
 
   return {
     list: (
@@ -99,9 +102,17 @@ const make = Effect.gen(function* () {
 
     find: (key: StoredTotalKey, ordinal: number) =>
       record<EventRow>()(
-        sql`SELECT ${columns} FROM usage_events e WHERE ${of(key)} AND ordinal = ${ordinal} AND voided_at IS NULL`,
+        sql`SELECT ${columns} FROM usage_events e WHERE ${ofTotal(sql)(key)} AND ordinal = ${ordinal} AND voided_at IS NULL`,
       ),
+  }
+}
 
+/** What voids an event of a locked total. */
+const corrections = (sql: PgClient.PgClient) => {
+  const of = ofTotal(sql)
+  const dropped = sql.literal(wasDropped("'infinity'::timestamptz"))
+
+  return {
     totalWithout: (
       key: StoredTotalKey,
       ordinal: number,
@@ -173,4 +184,6 @@ const make = Effect.gen(function* () {
         )
         SELECT 1`),
   }
-})
+}
+
+const make = Effect.map(PgClient.PgClient, (sql) => ({ ...reads(sql), ...corrections(sql) }))

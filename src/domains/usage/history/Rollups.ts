@@ -13,6 +13,7 @@ export class Rollups extends Context.Service<
   {
     /** Adds what is missing for up to `count` totals. Returns how many were behind. */
     readonly addMissing: (at: Date, count: number) => Effect.Effect<number>
+    /** `addMissing` as a job of the sweeper. */
     readonly job: RetentionJob
   }
 >()("keyshelf/usage/history/Rollups") {
@@ -24,12 +25,12 @@ export class Rollups extends Context.Service<
       let lookedAt = Number.NEGATIVE_INFINITY
 
       const addMissing = Effect.fn("Rollups.addMissing")(function* (at: Date, count: number) {
-        const behind = yield* repo.behind(at, count)
-        for (const key of behind) {
+        const late = yield* repo.findLate(at, count)
+        for (const key of late) {
           const addNext = transactions.run(Effect.flatMap(repo.lock(key), (rolledTo) => repo.addNext(key, rolledTo)))
           yield* Effect.repeat(addNext, { while: (isBehind) => isBehind })
         }
-        return behind.length
+        return late.length
       })
 
       return Rollups.of({

@@ -15,7 +15,9 @@ export type ImpactRow = CheckedInstance &
     readonly graceAfter: number
   }
 
-/** Which entitlements of an instance are looked at: one, or all that these license versions or overrides of it grant. */
+/**
+ * Which entitlements of an instance are looked at: one, or all that these license versions or overrides of it grant.
+ */
 export type LookedAt = { readonly entitlement: string } | { readonly licenseIds: ReadonlyArray<string> }
 
 /** Rows of the impact of a change. */
@@ -27,14 +29,14 @@ export class ImpactRepo extends Context.Service<
       organizationId: string,
       ids: ReadonlyArray<string>,
       which: LookedAt,
-      input: AsOf,
+      asOf: AsOf,
     ) => Effect.Effect<ReadonlyArray<CheckedInstance & CheckedEntitlement>>
     /** For these instances, every entitlement that their license or the other one grants. */
     readonly rows: (
       organizationId: string,
       ids: ReadonlyArray<string>,
       toLicenseId: string,
-      input: AsOf,
+      asOf: AsOf,
     ) => Effect.Effect<ReadonlyArray<ImpactRow>>
   }
 >()("keyshelf/usage/impact/Repo") {

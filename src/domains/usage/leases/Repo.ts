@@ -27,10 +27,10 @@ export interface LeaseRow extends Omit<Lease, "instance" | "entitlement"> {
 export class LeasesRepo extends Context.Service<
   LeasesRepo,
   {
-    /** Locks the leases of the seats until the transaction ends. */
-    readonly lock: (input: Seats, at: Date) => Effect.Effect<LockedSeats>
+    /** Locks the leases of the seats until the transaction ends. Returns an instant that never goes back. */
+    readonly lock: (seats: Seats, at: Date) => Effect.Effect<LockedSeats>
     /** Stores how many leases are live at most. */
-    readonly storeMostHeld: (input: Seats, mostHeld: number) => Effect.Effect<void>
+    readonly storeMostHeld: (seats: Seats, mostHeld: number) => Effect.Effect<void>
     /** The live lease of a holder. */
     readonly findLive: (
       seats: Seats,
@@ -40,20 +40,17 @@ export class LeasesRepo extends Context.Service<
     /** Deletes the leases of the seats that have ended, and counts the others. */
     readonly countLive: (seats: Seats, at: Date) => Effect.Effect<number>
     /** Counts the live leases that were acquired before another one. */
-    readonly countBefore: (seats: Seats, input: Pick<LeaseRow, "acquiredAt" | "id">, at: Date) => Effect.Effect<number>
-    /** ??? */
-    readonly insert: (input: Seats, row: LeaseRow) => Effect.Effect<void>
-    /** ??? */
-    readonly renew: (input: Seats, row: LeaseRow) => Effect.Effect<void>
-    /** Ends a live lease. Returns whether it was. */
+    readonly countBefore: (seats: Seats, lease: Pick<LeaseRow, "acquiredAt" | "id">, at: Date) => Effect.Effect<number>
+    /** Stores a new lease. Call `countLive` before, which deletes an ended one of the holder. */
+    readonly insert: (seats: Seats, row: LeaseRow) => Effect.Effect<void>
+    /** Stores the new end and metadata of a live lease. */
+    readonly renew: (seats: Seats, row: LeaseRow) => Effect.Effect<void>
+    /** Ends a live lease. Returns whether it was live. */
     readonly end: (seats: Seats, id: string, at: Date) => Effect.Effect<boolean>
     /** Live leases, newest first. */
     readonly list: (
       seats: Seats,
-      filter: {
-        readonly at: Date
-        readonly holder: string | undefined
-      },
+      filter: { readonly at: Date; readonly holder: string | undefined },
       after: Position | null,
       limit: number,
     ) => Effect.Effect<ReadonlyArray<Omit<LeaseRow, "sweepAfter">>>

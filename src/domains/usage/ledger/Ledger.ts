@@ -37,7 +37,7 @@ const make = Effect.gen(function* () {
     const { organizationId } = caller
     const names = new Map(operations.flatMap(({ meters }) => meters.map((name) => [meterName(name), name] as const)))
     const explain = operations.some((operation) => operation.explain === true)
-    const found = yield* repo.keep(organizationId, [...names.values()], yield* now, explain)
+    const found = yield* repo.lockShared(organizationId, [...names.values()], yield* now, explain)
     const meters = new Map(found.map((meter) => [meterName(meter), meter] as const))
     const at = yield* now
     const prepared = yield* Effect.forEach(operations, (operation) => {

@@ -1,6 +1,7 @@
 /** SQL of meters, totals and usage events. `LockedLedger` states the lock order. */
 import { PgClient } from "@effect/sql-pg"
-import { BigDecimal, Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
+import type { BigDecimal, Option } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
 import { storedDecimal } from "../../../kernel/values/Decimal.ts"
@@ -8,6 +9,8 @@ import { executed, record, records } from "../../../kernel/database/Statements.t
 import type { TotalKey } from "./Account.ts"
 import type { Total, UsageEvent } from "../rules/Aggregation.ts"
 import type { Crossings } from "../rules/Limits.ts"
+import { countedStatements, keyColumns } from "./CountedSql.ts"
+import type { CountedKey, LiveLeases, MeterKey } from "./CountedSql.ts"
 import type { Meter } from "./Model.ts"
 import { currentOverride, isOverridden } from "../../instances/overrides/OverridesSql.ts"
 import { heldOf } from "../rules/Held.ts"
@@ -17,7 +20,6 @@ import { broughtIn, openAllowances, reservedQuantity } from "../terms/HeldSql.ts
 import { grantOf } from "../rules/Grants.ts"
 import type { GrantedTerms } from "../rules/Grants.ts"
 import { explainedColumns, familyJoin, graceDays } from "../terms/TermsSql.ts"
-import type { Option } from "effect"
 
 /** A stored total, with decimals as texts. */
 export interface StoredTotal extends TotalKey, Crossings, Omit<Total, "value" | "sum" | "voidedCount"> {
@@ -100,17 +102,17 @@ export class LedgerRepo extends Context.Service<
   LedgerRepo,
   {
     /**
-     * The meters of these pairs that exist. Their instances and entitlements cannot be deleted until the transaction
-     * ends. With `explain`, it reads what only an explanation shows.
+     * Locks the instances and entitlements of these pairs, shared: they cannot be deleted until the transaction ends. Returns the
+     * meters of those that exist. With `explain`, it reads what only an explanation shows.
      */
-    readonly keep: (
+    readonly lockShared: (
       organizationId: string,
       pairs: ReadonlyArray<MeterPair>,
       at: Date,
       explain?: boolean,
     ) => Effect.Effect<ReadonlyArray<Meter>>
     /** The same for one pair, before it is known at which instant it is decided. */
-    readonly keepTerms: (organizationId: string, pair: MeterPair) => Effect.Effect<Option.Option<MeterRow>>
+    readonly lockTermsShared: (organizationId: string, pair: MeterPair) => Effect.Effect<Option.Option<MeterRow>>
     /** The meter of an instance and an entitlement; no row if one of them does not exist. */
     readonly find: (
       organizationId: string,
@@ -122,7 +124,7 @@ export class LedgerRepo extends Context.Service<
     readonly listGranted: (
       organizationId: string,
       instance: string,
-      options: readonly [number, string],
+      after: readonly [displayOrder: number, entitlementId: string],
       count: number,
       at: Date,
     ) => Effect.Effect<ReadonlyArray<Meter>>
@@ -137,25 +139,15 @@ export class LedgerRepo extends Context.Service<
     readonly instancesAmong: (
       organizationId: string,
       slugs: ReadonlyArray<string>,
-    ) => Effect.Effect<
-      ReadonlyArray<{
-        readonly slug: string
-      }>
-    >
-    /** How many hold a lease of these at an instant. Absent where nobody does. */
+    ) => Effect.Effect<ReadonlyArray<{ readonly slug: string }>>
+    /** How many leases of these meters are live at an instant. A meter without one is absent. */
     readonly liveLeases: (
       organizationId: string,
-      among: ReadonlyArray<Pick<TotalKey, "instanceId" | "entitlementId">>,
+      among: ReadonlyArray<MeterKey>,
       at: Date,
-    ) => Effect.Effect<
-      ReadonlyArray<
-        Pick<TotalKey, "instanceId" | "entitlementId"> & {
-          readonly count: number
-        }
-      >
-    >
+    ) => Effect.Effect<ReadonlyArray<LiveLeases>>
     /** The totals of these keys that exist. */
-    readonly totals: (organizationId: string, among: ReadonlyArray<TotalKey>) => Effect.Effect<TotalRow[]>
+    readonly totals: (organizationId: string, among: ReadonlyArray<TotalKey>) => Effect.Effect<ReadonlyArray<TotalRow>>
     /**
      * Locks the totals of these keys until the transaction ends, in key order. Missing ones start at zero. A second statement reads
      * them and what is held of them, so that it sees what was committed while the first waited.
@@ -166,31 +158,18 @@ export class LedgerRepo extends Context.Service<
       at: Date,
     ) => Effect.Effect<ReadonlyArray<LockedTotal>>
     /** The events of a total after an instant, in the order of arrival. */
-    readonly eventsAfter: (organizationId: string, key: TotalKey, timestamp: Date) => Effect.Effect<UsageEvent[]>
+    readonly eventsAfter: (
+      organizationId: string,
+      key: TotalKey,
+      timestamp: Date,
+    ) => Effect.Effect<ReadonlyArray<UsageEvent>>
     /** Those of the unique keys that their totals have counted. */
     readonly countedKeys: (
       organizationId: string,
-      among: ReadonlyArray<
-        TotalKey & {
-          readonly uniqueKey: string
-        }
-      >,
-    ) => Effect.Effect<
-      ReadonlyArray<
-        TotalKey & {
-          readonly uniqueKey: string
-        }
-      >
-    >
+      among: ReadonlyArray<CountedKey>,
+    ) => Effect.Effect<ReadonlyArray<CountedKey>>
     /** Stores unique keys that locked totals count for the first time. */
-    readonly storeKeys: (
-      organizationId: string,
-      keys: ReadonlyArray<
-        TotalKey & {
-          readonly uniqueKey: string
-        }
-      >,
-    ) => Effect.Effect<void>
+    readonly storeKeys: (organizationId: string, keys: ReadonlyArray<CountedKey>) => Effect.Effect<void>
   }
 >()("keyshelf/usage/ledger/LedgerRepo") {
   static readonly layer = Layer.effect(
@@ -199,48 +178,38 @@ export class LedgerRepo extends Context.Service<
   )
 }
 
-const make = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
-  const meters = sql.literal(meterColumns)
+const metersAt =
+  (at: Date) =>
+  (statement: Effect.Effect<ReadonlyArray<unknown>, SqlError>): Effect.Effect<ReadonlyArray<Meter>> =>
+    Effect.map(records<MeterRow>()(statement), (rows) => rows.map((row) => meterOf(row, at)))
+
+const meters = (sql: PgClient.PgClient) => {
+  const columns = sql.literal(meterColumns)
   const grants = sql.literal(licenseAndGrantJoin)
   const explained = sql.literal(explainedColumns)
   const family = sql.literal(familyJoin)
   const nothing = sql.literal("")
-  const totals = sql.literal(`t.instance_id AS "instanceId", t.entitlement_id AS "entitlementId", ${totalColumns}`)
-  const keyColumns = sql.literal(`"instanceId" uuid, "entitlementId" uuid, "periodStart" timestamptz`)
   const licensed = sql.literal(isLicensed)
   const overridden = sql.literal(isOverridden)
-  const askedPeriods = (among: ReadonlyArray<LockedKey>) =>
-    sql`jsonb_to_recordset(${sql.json(among)}) AS asked (${keyColumns}, "periodEnd" timestamptz)`
-  const heldColumns = (organization: Fragment) => {
-    const meter = { organization, instance: "t.instance_id", entitlement: "t.entitlement_id" }
-    const bounds = { at: "t.decided_at", begins: "t.period_start", ends: `coalesce(asked."periodEnd", 'infinity')` }
-    return sql`(${reservedQuantity(sql, meter, bounds)})::text AS held, (${openAllowances(sql, meter, bounds)}) AS allowances,
-        (${broughtIn(sql, meter, "t.period_start")}) AS "broughtIn"`
-  }
-  const metersAt =
-    (at: Date) =>
-    (statement: Effect.Effect<ReadonlyArray<unknown>, SqlError>): Effect.Effect<ReadonlyArray<Meter>> =>
-      Effect.map(records<MeterRow>()(statement), (rows) => rows.map((row) => meterOf(row, at)))
-  const kept = (organizationId: string, pairs: ReadonlyArray<MeterPair>, explain: boolean) => sql`
-    SELECT ${meters}${explain ? explained : nothing}
+  const locked = (organizationId: string, pairs: ReadonlyArray<MeterPair>, explain: boolean) => sql`
+    SELECT ${columns}${explain ? explained : nothing}
     FROM jsonb_to_recordset(${sql.json(pairs)}) AS asked (instance text, entitlement text)
     JOIN instances i ON i.organization_id = ${organizationId} AND i.slug = asked.instance
     JOIN entitlements e ON e.organization_id = ${organizationId} AND e.slug = asked.entitlement
     ${grants}
     ${explain ? family : nothing}
     FOR KEY SHARE OF i, e`
-  const asRows = Effect.map((rows: ReadonlyArray<StoredTotal>) => rows.map(totalRowOf))
 
   return {
-    keep: (organizationId: string, pairs: ReadonlyArray<MeterPair>, at: Date, explain = false) =>
-      metersAt(at)(kept(organizationId, pairs, explain)),
+    lockShared: (organizationId: string, pairs: ReadonlyArray<MeterPair>, at: Date, explain = false) =>
+      metersAt(at)(locked(organizationId, pairs, explain)),
 
-    keepTerms: (organizationId: string, pair: MeterPair) => record<MeterRow>()(kept(organizationId, [pair], false)),
+    lockTermsShared: (organizationId: string, pair: MeterPair) =>
+      record<MeterRow>()(locked(organizationId, [pair], false)),
 
     find: (organizationId: string, instance: string, entitlement: string, at: Date) =>
       metersAt(at)(sql`
-        SELECT ${meters} FROM instances i JOIN entitlements e ON e.organization_id = i.organization_id ${grants}
+        SELECT ${columns} FROM instances i JOIN entitlements e ON e.organization_id = i.organization_id ${grants}
         WHERE i.organization_id = ${organizationId} AND i.slug = ${instance} AND e.slug = ${entitlement}`),
 
     listGranted: (
@@ -251,7 +220,7 @@ const make = Effect.gen(function* () {
       at: Date,
     ) =>
       metersAt(at)(sql`
-        SELECT ${meters} FROM instances i JOIN entitlements e ON e.organization_id = i.organization_id ${grants}
+        SELECT ${columns} FROM instances i JOIN entitlements e ON e.organization_id = i.organization_id ${grants}
         CROSS JOIN (SELECT ${at}::timestamptz AS at) asked
         WHERE i.organization_id = ${organizationId} AND i.slug = ${instance} AND (${licensed} OR ${overridden})
           AND (e.display_order, e.id) > (${displayOrder}, ${id})
@@ -259,7 +228,7 @@ const make = Effect.gen(function* () {
 
     listAmong: (organizationId: string, instance: string, entitlements: ReadonlyArray<string>, at: Date) =>
       metersAt(at)(sql`
-        SELECT ${meters} FROM instances i
+        SELECT ${columns} FROM instances i
         JOIN entitlements e ON e.organization_id = i.organization_id
           AND e.slug IN (SELECT jsonb_array_elements_text(${sql.json(entitlements)}))
         ${grants}
@@ -270,23 +239,27 @@ const make = Effect.gen(function* () {
       records<{ readonly slug: string }>()(sql`
         SELECT slug FROM instances WHERE organization_id = ${organizationId}
           AND slug IN (SELECT jsonb_array_elements_text(${sql.json(slugs)}))`),
+  }
+}
 
-    liveLeases: (
-      organizationId: string,
-      among: ReadonlyArray<Pick<TotalKey, "instanceId" | "entitlementId">>,
-      at: Date,
-    ) =>
-      records<Pick<TotalKey, "instanceId" | "entitlementId"> & { readonly count: number }>()(sql`
-        SELECT lease.instance_id AS "instanceId", lease.entitlement_id AS "entitlementId", count(*)::int AS count
-        FROM jsonb_to_recordset(${sql.json(among)}) AS asked ("instanceId" uuid, "entitlementId" uuid)
-        JOIN usage_leases lease ON lease.organization_id = ${organizationId} AND lease.instance_id = asked."instanceId"
-          AND lease.entitlement_id = asked."entitlementId" AND lease.expires_at > ${at}
-        GROUP BY 1, 2`),
+const totals = (sql: PgClient.PgClient) => {
+  const columns = sql.literal(`t.instance_id AS "instanceId", t.entitlement_id AS "entitlementId", ${totalColumns}`)
+  const key = sql.literal(keyColumns)
+  const askedPeriods = (among: ReadonlyArray<LockedKey>) =>
+    sql`jsonb_to_recordset(${sql.json(among)}) AS asked (${key}, "periodEnd" timestamptz)`
+  const heldColumns = (organization: Fragment) => {
+    const meter = { organization, instance: "t.instance_id", entitlement: "t.entitlement_id" }
+    const bounds = { at: "t.decided_at", begins: "t.period_start", ends: `coalesce(asked."periodEnd", 'infinity')` }
+    return sql`(${reservedQuantity(sql, meter, bounds)})::text AS held, (${openAllowances(sql, meter, bounds)}) AS allowances,
+        (${broughtIn(sql, meter, "t.period_start")}) AS "broughtIn"`
+  }
+  const asRows = Effect.map((rows: ReadonlyArray<StoredTotal>) => rows.map(totalRowOf))
 
+  return {
     totals: (organizationId: string, among: ReadonlyArray<TotalKey>) =>
       asRows(
         records<StoredTotal>()(sql`
-          SELECT ${totals} FROM jsonb_to_recordset(${sql.json(among)}) AS asked (${keyColumns})
+          SELECT ${columns} FROM jsonb_to_recordset(${sql.json(among)}) AS asked (${key})
           JOIN usage_totals t ON t.organization_id = ${organizationId} AND t.instance_id = asked."instanceId"
             AND t.entitlement_id = asked."entitlementId" AND t.period_start = asked."periodStart"`),
       ),
@@ -304,7 +277,7 @@ const make = Effect.gen(function* () {
         ON CONFLICT (organization_id, instance_id, entitlement_id, period_start)
           DO UPDATE SET decided_at = greatest(t.decided_at, excluded.decided_at)`)
       const rows = yield* records<LockedRow>()(sql`
-        SELECT ${totals}, t.decided_at AS "decidedAt", ${heldColumns(sql`${organizationId}`)}
+        SELECT ${columns}, t.decided_at AS "decidedAt", ${heldColumns(sql`${organizationId}`)}
         FROM ${askedPeriods(among)}
         JOIN usage_totals t ON t.organization_id = ${organizationId} AND t.instance_id = asked."instanceId"
           AND t.entitlement_id = asked."entitlementId" AND t.period_start = asked."periodStart"`)
@@ -314,33 +287,7 @@ const make = Effect.gen(function* () {
         decidedAt: row.decidedAt,
       }))
     }),
-
-    eventsAfter: (organizationId: string, key: TotalKey, timestamp: Date) =>
-      Effect.map(
-        records<Omit<UsageEvent, "value"> & { readonly value: string }>()(sql`
-          SELECT timestamp, behavior, value::text AS value, unique_key AS "uniqueKey" FROM usage_events
-          WHERE organization_id = ${organizationId} AND instance_id = ${key.instanceId}
-            AND entitlement_id = ${key.entitlementId} AND period_start = ${key.periodStart}
-            AND timestamp > ${timestamp} AND voided_at IS NULL
-          ORDER BY ordinal`),
-        (rows) => rows.map((row): UsageEvent => ({ ...row, value: storedDecimal(row.value) })),
-      ),
-
-    countedKeys: (organizationId: string, among: ReadonlyArray<TotalKey & { readonly uniqueKey: string }>) =>
-      records<TotalKey & { readonly uniqueKey: string }>()(sql`
-        SELECT k.instance_id AS "instanceId", k.entitlement_id AS "entitlementId", k.period_start AS "periodStart",
-          k.unique_key AS "uniqueKey"
-        FROM jsonb_to_recordset(${sql.json(among)}) AS asked (${keyColumns}, "uniqueKey" text)
-        JOIN usage_unique_keys k ON k.organization_id = ${organizationId} AND k.instance_id = asked."instanceId"
-          AND k.entitlement_id = asked."entitlementId" AND k.period_start = asked."periodStart"
-          AND k.unique_key = asked."uniqueKey"`),
-
-    storeKeys: (organizationId: string, keys: ReadonlyArray<TotalKey & { readonly uniqueKey: string }>) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          INSERT INTO usage_unique_keys (organization_id, instance_id, entitlement_id, period_start, unique_key)
-          SELECT ${organizationId}::uuid, "instanceId", "entitlementId", "periodStart", "uniqueKey"
-          FROM jsonb_to_recordset(${sql.json(keys)}) AS posted (${keyColumns}, "uniqueKey" text)`),
-      ),
   }
-})
+}
+
+const make = Effect.map(PgClient.PgClient, (sql) => ({ ...meters(sql), ...totals(sql), ...countedStatements(sql) }))

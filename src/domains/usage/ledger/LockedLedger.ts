@@ -4,7 +4,7 @@
  * The lock order of all transactions that count usage. Each step is optional; ids and totals are locked in the order of
  * their keys:
  *
- * 1. the instance and the entitlement, for key share, so that neither is deleted (`LedgerRepo.keep`);
+ * 1. the instance and the entitlement, for key share, so that neither is deleted (`LedgerRepo.lockShared`);
  * 2. the ids that count a request once: a transaction id, or event ids by source and id (`CountedIdsRepo`); of usage from
  *    offline, the row of its ledger;
  * 3. the totals, by instance, entitlement and start of the period (`LedgerRepo.lockTotals`, `CloudEventsRepo.post`);
@@ -77,12 +77,17 @@ const leasedTotal = (
   return { ...emptyTotal, value: BigDecimal.fromNumberUnsafe(own?.count ?? 0) }
 }
 
-const make = Effect.gen(function* () {
-  const repo = yield* LedgerRepo
-  const optimisticRepo = yield* OptimisticRepo
-  const events = yield* Events
-  const transactions = yield* Transactions
+/** Accounts of usage under locks. */
+export class LockedLedger extends Context.Service<LockedLedger, LockedOperations>()(
+  "keyshelf/usage/ledger/LockedLedger",
+) {
+  static readonly layer = Layer.effect(
+    LockedLedger,
+    Effect.suspend(() => make),
+  )
+}
 
+const opening = Effect.map(LedgerRepo, (repo) => {
   const open = Effect.fnUntraced(function* (organizationId: string, uses: ReadonlyArray<MeterUse>) {
     const byName = new Map(uses.map((use) => [accountName(use), use] as const))
     const keys = Array.from(byName.values(), (use) => ({
@@ -114,6 +119,14 @@ const make = Effect.gen(function* () {
     return accountOf(meter, isSame ? period : { start: periodStart, end: null }, row)
   })
 
+  return { open, openPeriod }
+})
+
+const closing = Effect.gen(function* () {
+  const repo = yield* LedgerRepo
+  const optimisticRepo = yield* OptimisticRepo
+  const events = yield* Events
+
   const emitCrossings = Effect.fnUntraced(function* (
     caller: EventSource,
     { crossings, meter, period, stored, total }: Account,
@@ -128,7 +141,7 @@ const make = Effect.gen(function* () {
     }
   })
 
-  const close = Effect.fnUntraced(function* (caller: EventSource, accounts: ReadonlyArray<Account>) {
+  return Effect.fnUntraced(function* (caller: EventSource, accounts: ReadonlyArray<Account>) {
     const changed = accounts.filter(isChanged)
     if (changed.length === 0) return
     if (!(yield* optimisticRepo.store(changed, yield* now)).has(caller.organizationId)) {
@@ -138,6 +151,33 @@ const make = Effect.gen(function* () {
     if (newKeys.length > 0) yield* repo.storeKeys(caller.organizationId, newKeys)
     for (const account of changed) yield* emitCrossings(caller, account)
   })
+})
+
+const reading = Effect.map(LedgerRepo, (repo) =>
+  Effect.fnUntraced(function* (organizationId: string, meters: ReadonlyArray<Meter>, at: Date) {
+    const rows: ReadonlyArray<TotalRow> =
+      meters.length === 0
+        ? []
+        : yield* repo.totals(
+            organizationId,
+            meters.map((meter) => totalKeyOf({ meter, at })),
+          )
+    const leased = meters.filter(isConcurrent)
+    const live = leased.length === 0 ? [] : yield* repo.liveLeases(organizationId, leased.map(idsOf), at)
+    const totals = new Map<string, Total>([
+      ...rows.map((row) => [totalNameOf(row), row.total] as const),
+      ...leased.map((meter) => [accountName({ meter, at }), leasedTotal(meter, live)] as const),
+    ])
+    return meters.map((meter): UsageEntry =>
+      entryOf(meter, periodFor(meter, at), totals.get(accountName({ meter, at })) ?? emptyTotal),
+    )
+  }),
+)
+
+const make = Effect.gen(function* () {
+  const transactions = yield* Transactions
+  const { open, openPeriod } = yield* opening
+  const close = yield* closing
 
   /** Stores that the cap of a period was exceeded, after the transaction that noticed it was rolled back. */
   const storeCapExceeded = Effect.fnUntraced(function* (meter: Meter, at: Date) {
@@ -162,31 +202,5 @@ const make = Effect.gen(function* () {
     return answer
   })
 
-  const entries = Effect.fnUntraced(function* (organizationId: string, meters: ReadonlyArray<Meter>, at: Date) {
-    const rows: ReadonlyArray<TotalRow> =
-      meters.length === 0
-        ? []
-        : yield* repo.totals(
-            organizationId,
-            meters.map((meter) => totalKeyOf({ meter, at })),
-          )
-    const leased = meters.filter(isConcurrent)
-    const live = leased.length === 0 ? [] : yield* repo.liveLeases(organizationId, leased.map(idsOf), at)
-    const totals = new Map<string, Total>([
-      ...rows.map((row) => [totalNameOf(row), row.total] as const),
-      ...leased.map((meter) => [accountName({ meter, at }), leasedTotal(meter, live)] as const),
-    ])
-    return meters.map((meter): UsageEntry =>
-      entryOf(meter, periodFor(meter, at), totals.get(accountName({ meter, at })) ?? emptyTotal),
-    )
-  })
-
-  return LockedLedger.of({ open, openPeriod, close, runWithCapEvent, entries })
+  return LockedLedger.of({ open, openPeriod, close, runWithCapEvent, entries: yield* reading })
 })
-
-/** Accounts of usage under locks. */
-export class LockedLedger extends Context.Service<LockedLedger, LockedOperations>()(
-  "keyshelf/usage/ledger/LockedLedger",
-) {
-  static readonly layer = Layer.effect(LockedLedger, make)
-}

@@ -15,13 +15,7 @@ export class OfflineUsageRepo extends Context.Service<
     readonly find: (
       organizationId: string,
       among: ReadonlyArray<TotalKey>,
-    ) => Effect.Effect<
-      ReadonlyArray<
-        TotalKey & {
-          readonly quantity: string
-        }
-      >
-    >
+    ) => Effect.Effect<ReadonlyArray<TotalKey & { readonly quantity: string }>>
   }
 >()("keyshelf/usage/offline/Repo") {
   static readonly layer = Layer.effect(

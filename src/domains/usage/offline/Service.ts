@@ -74,7 +74,7 @@ export class OfflineUsage extends Context.Service<
       ) {
         const { organizationId } = yield* Caller
         const pairs = slugsOf(events).map((entitlement) => ({ instance: instance.slug, entitlement }))
-        return bySlug(pairs.length === 0 ? [] : yield* meters.keep(organizationId, pairs, at))
+        return bySlug(pairs.length === 0 ? [] : yield* meters.lockShared(organizationId, pairs, at))
       })
 
       const post = Effect.fnUntraced(function* (events: ReadonlyArray<CountableEvent>) {

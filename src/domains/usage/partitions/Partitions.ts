@@ -37,13 +37,13 @@ const isLockTimeout = (error: unknown): boolean => isSqlError(error) && sqlState
 const covers = (start: Date) => (partition: TimePartition) =>
   partition.until !== null && partition.until > start && (partition.from === null || partition.from <= start)
 
-/** The months of usage. `maintain` returns how many it dropped. */
+/** The months of usage. */
 export class UsagePartitions extends Context.Service<
   UsagePartitions,
   {
-    /** ??? */
+    /** `maintain` as a job of the sweeper. */
     readonly job: RetentionJob
-    /** ??? */
+    /** Creates the months ahead, and drops those whose retention has ended. Returns how many it dropped. */
     readonly maintain: (at: Date) => Effect.Effect<number>
   }
 >()("keyshelf/usage/partitions/UsagePartitions") {
@@ -53,17 +53,16 @@ export class UsagePartitions extends Context.Service<
   )
 }
 
-const make = Effect.gen(function* () {
-  const repo = yield* UsagePartitionsRepo
-  const sums = yield* SumsRepo
-  const transactions = yield* Transactions
-  const { usageEvents } = yield* CurrentRetentionPeriods
+/** Tries a step that needs a lock. Returns whether it was done. */
+const tried = <A, E, R>(step: Effect.Effect<A, E, R>) =>
+  Effect.as(step, true).pipe(
+    Effect.catchDefect((defect) => (isLockTimeout(defect) ? Effect.succeed(false) : Effect.die(defect))),
+  )
 
-  /** Tries a step that needs a lock. Returns whether it was done. */
-  const tried = <A, E, R>(step: Effect.Effect<A, E, R>) =>
-    Effect.as(step, true).pipe(
-      Effect.catchDefect((defect) => (isLockTimeout(defect) ? Effect.succeed(false) : Effect.die(defect))),
-    )
+/** Creates the months that are missing. */
+const creation = Effect.gen(function* () {
+  const repo = yield* UsagePartitionsRepo
+  const transactions = yield* Transactions
 
   /** Creates the partition of a month, unless there is one, or another node changes partitions. */
   const create = (month: number) =>
@@ -75,7 +74,7 @@ const make = Effect.gen(function* () {
       yield* repo.create(month)
     }).pipe(transactions.run, tried)
 
-  const createAhead = Effect.fnUntraced(function* (at: Date) {
+  return Effect.fnUntraced(function* (at: Date) {
     const existing = yield* repo.list
     const droppedUntil = yield* repo.droppedUntil
     const current = months.of(at)
@@ -89,6 +88,13 @@ const make = Effect.gen(function* () {
       yield* create(month)
     }
   })
+})
+
+/** Drops months of which no events are retained. */
+const dropping = Effect.gen(function* () {
+  const repo = yield* UsagePartitionsRepo
+  const sums = yield* SumsRepo
+  const transactions = yield* Transactions
 
   /** Begins to drop the oldest month, if it is old enough and no site can bring usage of it. */
   const begin = Effect.fnUntraced(function* (at: Date, cutoff: Date) {
@@ -139,7 +145,7 @@ const make = Effect.gen(function* () {
       Effect.catchDefect((defect) => (isLockTimeout(defect) ? Effect.succeed(false) : Effect.die(defect))),
     )
 
-  const dropOld = Effect.fnUntraced(function* (at: Date, cutoff: Date) {
+  return Effect.fnUntraced(function* (at: Date, cutoff: Date) {
     let dropped = 0
     for (; dropped < MAX_DROPS; dropped++) {
       yield* begin(at, cutoff)
@@ -149,6 +155,13 @@ const make = Effect.gen(function* () {
     }
     return dropped
   })
+})
+
+const make = Effect.gen(function* () {
+  const repo = yield* UsagePartitionsRepo
+  const { usageEvents } = yield* CurrentRetentionPeriods
+  const createAhead = yield* creation
+  const dropOld = yield* dropping
 
   const maintain = Effect.fn("UsagePartitions.maintain")(function* (at: Date) {
     // A database on several servers has them in one table, which it distributes.

@@ -20,18 +20,18 @@ interface Drop extends InstanceId {
 export class UsagePartitionsRepo extends Context.Service<
   UsagePartitionsRepo,
   {
-    /** ??? */
+    /** Locks the partitions until the transaction ends. Returns `false` if another transaction has locked them. */
     readonly tryLock: Effect.Effect<boolean>
-    /** ??? */
+    /** Limits how long the transaction waits for locks. Later statements would queue up after it. */
     readonly waitBriefly: Effect.Effect<void>
-    /** ??? */
+    /** The partitions, in order. One without a lower bound comes first. */
     readonly list: Effect.Effect<ReadonlyArray<TimePartition>>
     /** Creates the partition of a month, with its events among those that had none. */
     readonly create: (month: number) => Effect.Effect<void>
     /** Whether the events are in partitions. */
     readonly isPartitioned: Effect.Effect<boolean>
     /** The months of the events that no partition takes. */
-    readonly restMonths: Effect.Effect<number[]>
+    readonly restMonths: Effect.Effect<ReadonlyArray<number>>
     /** Until when events were dropped, if any were. */
     readonly droppedUntil: Effect.Effect<Date | null>
     /**
@@ -39,19 +39,21 @@ export class UsagePartitionsRepo extends Context.Service<
      * the site's clock.
      */
     readonly awaitsUploads: (until: Date, at: Date) => Effect.Effect<boolean>
-    /** The partition that is about to be dropped, locked until the transaction ends; none if another node has locked it. */
+    /**
+     * The partition that is about to be dropped, locked until the transaction ends; none if another node has locked it.
+     */
     readonly lockDrop: Effect.Effect<Option.Option<Drop>>
     /**
      * Begins to drop a partition, unless a drop has begun, or another node dropped it since it was listed. From now on, changes of its
      * events are noted.
      */
-    readonly begin: (input: TimePartition) => Effect.Effect<void>
-    /** The partition is summed up to an instance, or completely. */
+    readonly begin: (partition: TimePartition) => Effect.Effect<void>
+    /** Stores that the partition is summed up to an instance, or completely. */
     readonly advance: (drop: Drop, end: InstanceId | null) => Effect.Effect<void>
-    /** Keeps the events from changes until the transaction ends. */
-    readonly lockEvents: (partition: string) => Effect.Effect<ReadonlyArray<object>>
+    /** Locks the events of a partition against changes until the transaction ends. */
+    readonly lockEvents: (partition: string) => Effect.Effect<void>
     /** Drops a summed partition. From now on its sums apply. */
-    readonly drop: (input: Drop) => Effect.Effect<void>
+    readonly drop: (drop: Drop) => Effect.Effect<void>
     /** Ends a drop whose partition is not among these: an operator dropped it by hand. */
     readonly forgetWithout: (existing: ReadonlyArray<TimePartition>) => Effect.Effect<void>
   }

@@ -1,11 +1,11 @@
 /** SQL that sums the events of a partition before it is dropped: by day, and the unique keys of buckets. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
+import type { Option } from "effect"
 import type { Fragment } from "effect/sql/Statement"
 import { executed, planByIndex, record, records } from "../../../kernel/database/Statements.ts"
 import { LEDGER_SOURCE } from "../cloudevents/Model.ts"
 import { droppedUntil } from "./DaysSql.ts"
-import type { Option } from "effect"
 
 /** Names an instance of any organization. */
 export interface InstanceId {
@@ -20,11 +20,13 @@ const EVENTS_AT_ONCE = 50_000
 export class SumsRepo extends Context.Service<
   SumsRepo,
   {
-    /** The transaction may sum for long: an instance is summed at once. By index, whatever the statistics of the partition are. */
+    /** Lets the transaction sum for long, by index, whatever the statistics of the partition are. Call it first. */
     readonly prepare: Effect.Effect<void>
     /** The last instance of the next part of a partition; none if the part reaches to its end. */
     readonly partEnd: (partition: string, after: InstanceId) => Effect.Effect<Option.Option<InstanceId>>
-    /** Sums the events of the instances after one, up to another one. Hours of earlier drops go: their days are there. */
+    /**
+     * Sums the events of the instances after one, up to another one. Hours of earlier drops go: their days are there.
+     */
     readonly sumPart: (partition: string, after: InstanceId, end: InstanceId | null) => Effect.Effect<void>
     /** Sums once more some totals whose events have changed since they were summed. Returns how many there were. */
     readonly sumChanged: (partition: string, count: number) => Effect.Effect<number>
@@ -36,14 +38,12 @@ export class SumsRepo extends Context.Service<
   )
 }
 
-const make = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
-  const notYet = sql.literal(droppedUntil)
+/** Sums events of a partition. The sums of before are replaced. */
+const summing = (sql: PgClient.PgClient) => {
   const isUnique = sql.literal(`JOIN entitlements unique_count ON unique_count.organization_id = e.organization_id
     AND unique_count.id = e.entitlement_id AND unique_count.aggregation_method = 'UNIQUE_COUNT'`)
 
-  /** Sums events of a partition. The sums of before are replaced. */
-  const sum = Effect.fnUntraced(function* (partition: string, where: Fragment) {
+  return Effect.fnUntraced(function* (partition: string, where: Fragment) {
     yield* executed(sql`
       INSERT INTO usage_days (organization_id, instance_id, entitlement_id, period_start, day, at_start, stored_count, event_count,
         first_at, last_at, counted, sum, minimum, maximum, latest, latest_at, latest_ordinal, set_at, set_value, brought_count,
@@ -96,6 +96,12 @@ const make = Effect.gen(function* () {
         AND k.entitlement_id = found.entitlement_id AND k.period_start = found.period_start
         AND k.unique_key = found.unique_key AND coalesce(k.first_at > found.first_at, true)`)
   })
+}
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const notYet = sql.literal(droppedUntil)
+  const sum = summing(sql)
 
   return {
     prepare: Effect.andThen(planByIndex(sql), executed(sql`SELECT set_config('statement_timeout', '0', true)`)),

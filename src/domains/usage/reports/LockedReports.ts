@@ -39,17 +39,9 @@ const storedReport = (report: ReportUsage) => {
   }
 }
 
-export const makeLockedReportOperation = Effect.fnUntraced(function* (failMissing: FailMissing) {
-  const repo = yield* LedgerRepo
-  const ids = yield* CountedIdsRepo
-
-  /** Posts a valid report. A rejection is a value, so that its threshold event commits. */
-  const postReport = Effect.fnUntraced(function* (
-    ledger: LockedAccounts,
-    meter: Meter,
-    report: ReportUsage,
-    timestamp: Date,
-  ) {
+/** Posts a valid report. A rejection is a value, so that its threshold event commits. */
+const posting = Effect.map(LedgerRepo, (repo) =>
+  Effect.fnUntraced(function* (ledger: LockedAccounts, meter: Meter, report: ReportUsage, timestamp: Date) {
     const caller = yield* Caller
     const event = eventOf(report, timestamp, caller.actor)
     const use = { meter, at: timestamp, uniqueKey: event.uniqueKey }
@@ -61,7 +53,13 @@ export const makeLockedReportOperation = Effect.fnUntraced(function* (failMissin
     const posted = post(account, event, { laterEvents, mayLower: mayLowerUsage(caller) })
     yield* ledger.close(caller, [posted.account])
     return posted
-  })
+  }),
+)
+
+export const makeLockedReportOperation = Effect.fnUntraced(function* (failMissing: FailMissing) {
+  const repo = yield* LedgerRepo
+  const ids = yield* CountedIdsRepo
+  const postReport = yield* posting
 
   /** Posts a report that has a transaction id, unless it was counted before: then it returns the entry again. */
   const postOnce = Effect.fnUntraced(function* (
@@ -95,7 +93,7 @@ export const makeLockedReportOperation = Effect.fnUntraced(function* (failMissin
 
   const decide = Effect.fnUntraced(function* (ledger: LockedAccounts, { entitlement, instance, report }: Report) {
     const { organizationId } = yield* Caller
-    const [meter] = yield* repo.keep(organizationId, [{ instance, entitlement }], yield* now)
+    const [meter] = yield* repo.lockShared(organizationId, [{ instance, entitlement }], yield* now)
     if (meter === undefined) return yield* failMissing(organizationId, instance, entitlement)
     if (isConcurrent(meter)) return yield* notReportable(meter)
     const at = yield* now

@@ -5,7 +5,7 @@ import { EntitlementGroups } from "../../groups/Service.ts"
 import { InstanceNotFound } from "../../instances/Errors.ts"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import { afterInDisplayOrder, Cursors } from "../../../kernel/contract/Page.ts"
-import type { PageRequest } from "../../../kernel/contract/Page.ts"
+import type { Page, PageRequest } from "../../../kernel/contract/Page.ts"
 import { noSuch } from "../../../kernel/contract/Problem.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Ledger } from "../ledger/Ledger.ts"
@@ -26,36 +26,31 @@ const entitlementNotFound = (slug: string) => new EntitlementNotFound({ detail: 
 export class UsageReports extends Context.Service<
   UsageReports,
   {
-    /** ??? */
+    /**
+     * Counts a report, and returns the usage of its period. A report whose transaction id was counted before is not
+     * counted again.
+     */
     readonly report: (
       instance: string,
       entitlement: string,
       input: ReportUsage,
     ) => Effect.Effect<UsageEntry, Rejection | ReportUsageTransactionIdReused, Caller>
-    /** ??? */
+    /** The usage of an entitlement in the current period. */
     readonly get: (
       instance: string,
       entitlement: string,
     ) => Effect.Effect<UsageEntry, InstanceNotFound | EntitlementNotFound, Caller>
-    /** ??? */
+    /** A page of the usage of the entitlements that the instance is granted, by display order. */
     readonly list: (
       instance: string,
       request: PageRequest,
-    ) => Effect.Effect<
-      {
-        readonly items: ReadonlyArray<UsageEntry>
-        readonly hasMore: boolean
-        readonly nextCursor: string
-      },
-      InstanceNotFound | InvalidCursor,
-      Caller
-    >
-    /** ??? */
+    ) => Effect.Effect<Page<UsageEntry>, InstanceNotFound | InvalidCursor, Caller>
+    /** The usage of an instance of each entitlement of a group, by display order. */
     readonly ofGroup: (
       groupSlug: string,
       instance: string,
     ) => Effect.Effect<ReadonlyArray<UsageEntry>, InstanceNotFound | EntitlementGroupNotFound, Caller>
-    /** Fails with the one of the two that does not exist. */
+    /** Fails with the problem of the one that does not exist: the instance, or else the entitlement. */
     readonly failMissing: (
       organizationId: string,
       instance: string,

@@ -34,21 +34,20 @@ export const notHeld = (stored: StoredReservation, at: Date) => {
   return new ReservationNotHeld({ detail: `The reservation ${stateText[state]}${when}.` })
 }
 
-/** The decisions on valid requests. Each must run in a transaction. */
-export const makeLockedReservations = Effect.gen(function* () {
-  const repo = yield* ReservationsRepo
-
-  /** The reservation, if its instance exists for the caller. */
-  const find = Effect.fnUntraced(function* (organizationId: string, id: string) {
+/** The reservation, if its instance exists for the caller. */
+const finding = Effect.map(ReservationsRepo, (repo) =>
+  Effect.fnUntraced(function* (organizationId: string, id: string) {
     const caller = yield* Caller
     const found = Option.filter(yield* repo.find(organizationId, id), ({ instance }) =>
       mayUseInstance(caller, instance),
     )
     return Option.isSome(found) ? found.value : yield* notFound(id)
-  })
+  }),
+)
 
-  /** Reserves a quantity, or returns why not. A rejection is a value, so that its threshold event commits. */
-  const reserve = Effect.fnUntraced(function* (
+/** Reserves a quantity, or returns why not. A rejection is a value, so that its threshold event commits. */
+const reserving = Effect.map(ReservationsRepo, (repo) =>
+  Effect.fnUntraced(function* (
     ledger: LockedAccounts,
     meter: Meter,
     quantity: BigDecimal.BigDecimal,
@@ -83,10 +82,15 @@ export const makeLockedReservations = Effect.gen(function* () {
     const key = { instanceId: meter.instanceId, entitlementId: meter.entitlementId, periodStart }
     yield* repo.insert(caller.organizationId, key, row)
     return { held: reservationAt(row, at) }
-  })
+  }),
+)
 
-  /** Counts the reserved quantity, in the current period. */
-  const commit = Effect.fnUntraced(function* (
+/** Counts the reserved quantity, in the current period. */
+const committing = Effect.gen(function* () {
+  const repo = yield* ReservationsRepo
+  const find = yield* finding
+
+  return Effect.fnUntraced(function* (
     ledger: LockedAccounts,
     meter: Meter,
     stored: StoredReservation,
@@ -120,6 +124,7 @@ export const makeLockedReservations = Effect.gen(function* () {
     }
     return reservationAt({ ...stored, ...committed }, at)
   })
-
-  return { find, reserve, commit }
 })
+
+/** The decisions on valid requests. Each must run in a transaction. */
+export const makeLockedReservations = Effect.all({ find: finding, reserve: reserving, commit: committing })

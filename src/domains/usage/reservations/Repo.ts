@@ -25,8 +25,8 @@ export class ReservationsRepo extends Context.Service<
   ReservationsRepo,
   {
     /** Stores a new reservation. */
-    readonly insert: (organizationId: string, input: TotalKey, row: StoredReservation) => Effect.Effect<void>
-    /** The reservation of this id. */
+    readonly insert: (organizationId: string, total: TotalKey, row: StoredReservation) => Effect.Effect<void>
+    /** The reservation with this id, in any state. */
     readonly find: (organizationId: string, id: string) => Effect.Effect<Option.Option<StoredReservation>>
     /**
      * Ends a reservation that is `HELD`, even if it has expired. Returns whether it was. Waits for another transaction

@@ -27,7 +27,7 @@ import type { ReservationNotFound, ReservationNotHeld } from "../Errors.ts"
 export class Reservations extends Context.Service<
   Reservations,
   {
-    /** ??? */
+    /** Reserves a quantity: until the reservation ends, nothing else can use it. */
     readonly reserve: (
       instance: string,
       entitlement: string,
@@ -37,16 +37,14 @@ export class Reservations extends Context.Service<
       ValidationFailed | InstanceNotFound | EntitlementNotFound | ReserveLimitReached,
       Caller
     >
-    /** ??? */
+    /** Counts the reserved quantity as usage now, or the given part of it, and ends the reservation. */
     readonly commit: (
       id: string,
-      input: {
-        readonly quantity?: number
-      },
+      input: { readonly quantity?: number },
     ) => Effect.Effect<Reservation, ValidationFailed | ReservationNotFound | ReservationNotHeld, Caller>
-    /** ??? */
-    readonly release: (id: string) => Effect.Effect<undefined, ReservationNotFound | ReservationNotHeld, Caller>
-    /** ??? */
+    /** Ends a reservation without usage. */
+    readonly release: (id: string) => Effect.Effect<void, ReservationNotFound | ReservationNotHeld, Caller>
+    /** A reservation of an instance that the caller may use. */
     readonly get: (id: string) => Effect.Effect<Reservation, ReservationNotFound, Caller>
   }
 >()("keyshelf/usage/reservations/Reservations") {
@@ -70,7 +68,7 @@ const make = Effect.gen(function* () {
   ) {
     const { organizationId } = yield* Caller
     const decide = Effect.fnUntraced(function* (accounts: LockedAccounts) {
-      const [meter] = yield* meters.keep(organizationId, [{ instance, entitlement }], yield* now)
+      const [meter] = yield* meters.lockShared(organizationId, [{ instance, entitlement }], yield* now)
       if (meter === undefined) return yield* reports.failMissing(organizationId, instance, entitlement)
       const error = reserveValidationError(meter, request.quantity)
       if (error !== undefined) return yield* invalid(error.location, error.message, error.value)
@@ -92,7 +90,7 @@ const make = Effect.gen(function* () {
       const stored = yield* locked.find(organizationId, id)
       const present = yield* now
       if (stateAt(stored, present) !== "HELD") return yield* notHeld(stored, present)
-      const [meter] = yield* meters.keep(organizationId, [stored], present)
+      const [meter] = yield* meters.lockShared(organizationId, [stored], present)
       if (meter === undefined) return yield* notFound(id)
       const error = commitValidationError(meter, stored, quantity)
       if (error !== undefined) return yield* invalid(error.location, error.message, error.value)

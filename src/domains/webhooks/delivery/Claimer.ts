@@ -6,6 +6,7 @@ import { newId } from "../../../kernel/values/Identifiers.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import type { StoredEvent } from "../../events/log/EventText.ts"
 import { DeliveryLimits } from "../DeliveryLimits.ts"
+import type { Limits } from "../DeliveryLimits.ts"
 import { SigningSecrets } from "../endpoints/SigningSecrets.ts"
 import { ClaimRescuer } from "../maintenance/ClaimRescuer.ts"
 import { QueueMaintenanceRepo } from "../maintenance/Repo.ts"
@@ -14,7 +15,8 @@ import { endpointName } from "../Model.ts"
 import { eventOf } from "../Payload.ts"
 import { BacklogRemover } from "../queue/BacklogRemover.ts"
 import { QueueRepo } from "../queue/QueueRepo.ts"
-import type { ClaimedRow, LockedLane } from "../queue/QueueRepo.ts"
+import type { ClaimRequest, LockedLane } from "../queue/Model.ts"
+import type { ClaimedRow } from "../queue/QueueRepo.ts"
 import { QueueTransactions } from "../queue/QueueTransactions.ts"
 import { AttemptsRepo } from "./AttemptsRepo.ts"
 import type { SpeedTracker } from "./ConcurrencyLimiter.ts"
@@ -77,27 +79,13 @@ interface Claimer {
   readonly forget: (claim: Claim) => void
 }
 
-/** Creates the claimer of a node. */
-export const makeClaimer = Effect.fnUntraced(function* (speeds: SpeedTracker) {
-  const queue = yield* QueueRepo
-  const attempts = yield* AttemptsRepo
-  const rescuer = yield* ClaimRescuer
-  const maintenance = yield* QueueMaintenanceRepo
-  const backlogs = yield* BacklogRemover
-  const secrets = yield* SigningSecrets
-  const transactions = yield* Transactions
-  const queueTransactions = yield* QueueTransactions
-  const limits = yield* DeliveryLimits
+type OwnClaims = ReadonlyMap<string, OwnClaim>
 
-  const own = new Map<string, OwnClaim>()
-  const unconfirmed = new Set<string>()
+/** Builds what a claim asks for, by what this node delivers at the moment. */
+const requestsOf = (limits: Limits, speeds: SpeedTracker, own: OwnClaims) => {
+  const endpointAhead = Math.max(limits.ahead, limits.perEndpoint)
 
-  // The earliest possible time of the oldest claim in flight, by the last claim. Ended claims stay in the index while
-  // another transaction is old, and would be read each time.
-  let inFlightSince = 0
-
-  const requestOf = (leases: ReadonlyArray<string>, owner: string | null, at: Date) => {
-    const endpointAhead = Math.max(limits.ahead, limits.perEndpoint)
+  return (leases: ReadonlyArray<string>, owner: string | null, at: Date, inFlightSince: number): ClaimRequest => {
     return {
       at,
       leaseEnd: new Date(at.getTime() + Duration.toMillis(limits.lease)),
@@ -116,10 +104,21 @@ export const makeClaimer = Effect.fnUntraced(function* (speeds: SpeedTracker) {
       allowance: ({ endpointId }: LockedLane) => (speeds.isFast(endpointId) ? endpointAhead : limits.perEndpoint),
     }
   }
+}
 
-  const claimRows = Effect.fnUntraced(function* (leases: ReadonlyArray<string>, owner: string | null, at: Date) {
-    const request = requestOf(leases, owner, at)
-    return yield* queueTransactions.run(
+/** Claims rows of the queue under the limits of this node. */
+const rowClaims = Effect.fnUntraced(function* (speeds: SpeedTracker, own: OwnClaims) {
+  const queue = yield* QueueRepo
+  const transactions = yield* QueueTransactions
+  const requestOf = requestsOf(yield* DeliveryLimits, speeds, own)
+
+  // The earliest possible time of the oldest claim in flight, by the last claim. Ended claims stay in the index while
+  // another transaction is old, and would be read each time.
+  let inFlightSince = 0
+
+  return Effect.fnUntraced(function* (leases: ReadonlyArray<string>, owner: string | null, at: Date) {
+    const request = requestOf(leases, owner, at, inFlightSince)
+    return yield* transactions.run(
       Effect.gen(function* () {
         const lanes = yield* queue.lockLanes(request)
         const [lane] = lanes
@@ -134,6 +133,38 @@ export const makeClaimer = Effect.fnUntraced(function* (speeds: SpeedTracker) {
       }),
     )
   })
+})
+
+/** Holds claims under the current id of this node. */
+const adoption = Effect.fnUntraced(function* (own: Map<string, OwnClaim>) {
+  const rescuer = yield* ClaimRescuer
+  const maintenance = yield* QueueMaintenanceRepo
+  const transactions = yield* QueueTransactions
+
+  return Effect.gen(function* () {
+    const owner = yield* rescuer.owner
+    if (owner === null) return
+    const leases = [...own].filter(([, held]) => held.owner !== owner).map(([lease]) => lease)
+    if (leases.length === 0) return
+    for (const lease of yield* transactions.run(maintenance.setOwner(leases, owner))) {
+      const held = own.get(lease)
+      if (held !== undefined) own.set(lease, { ...held, owner })
+    }
+  })
+})
+
+/** Claims rows, and reads what their attempts send. */
+const claiming = Effect.fnUntraced(function* (
+  speeds: SpeedTracker,
+  own: Map<string, OwnClaim>,
+  adopt: Claimer["adopt"],
+) {
+  const attempts = yield* AttemptsRepo
+  const rescuer = yield* ClaimRescuer
+  const backlogs = yield* BacklogRemover
+  const secrets = yield* SigningSecrets
+  const queueTransactions = yield* QueueTransactions
+  const claimRows = yield* rowClaims(speeds, own)
 
   // Not in the transaction of the claim: a process that is suspended in between would keep all its lanes locked.
   const findSubjects = (rows: ReadonlyArray<ClaimedRow>, at: Date) =>
@@ -142,18 +173,7 @@ export const makeClaimer = Effect.fnUntraced(function* (speeds: SpeedTracker) {
       (subjects) => new Map(subjects.map((subject) => [subject.lease, subject])),
     )
 
-  const adopt = Effect.gen(function* () {
-    const owner = yield* rescuer.owner
-    if (owner === null) return
-    const leases = [...own].filter(([, held]) => held.owner !== owner).map(([lease]) => lease)
-    if (leases.length === 0) return
-    for (const lease of yield* queueTransactions.run(maintenance.setOwner(leases, owner))) {
-      const held = own.get(lease)
-      if (held !== undefined) own.set(lease, { ...held, owner })
-    }
-  })
-
-  const claimAs = Effect.fnUntraced(function* (leases: ReadonlyArray<string>, at: Date) {
+  return Effect.fnUntraced(function* (leases: ReadonlyArray<string>, at: Date) {
     const owner = yield* rescuer.owner
     const rows = yield* claimRows(leases, owner, at)
     if (rows.length === 0) return []
@@ -182,6 +202,17 @@ export const makeClaimer = Effect.fnUntraced(function* (speeds: SpeedTracker) {
     if ((yield* rescuer.owner) !== owner) yield* Effect.ignoreCause(adopt)
     return claims
   })
+})
+
+/** Creates the claimer of a node. */
+export const makeClaimer = Effect.fnUntraced(function* (speeds: SpeedTracker) {
+  const queue = yield* QueueRepo
+  const transactions = yield* Transactions
+
+  const own = new Map<string, OwnClaim>()
+  const unconfirmed = new Set<string>()
+  const adopt = yield* adoption(own)
+  const claimAs = yield* claiming(speeds, own, adopt)
 
   const releaseUnconfirmed = Effect.fnUntraced(function* (at: Date) {
     const leases = [...unconfirmed]

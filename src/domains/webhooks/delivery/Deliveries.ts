@@ -11,6 +11,7 @@ import { AttemptRecorder } from "./AttemptRecorder.ts"
 import { makeClaimer, MAX_START_DELAY } from "./Claimer.ts"
 import type { Claim } from "./Claimer.ts"
 import { makeConcurrencyLimiter, makeSpeedTracker } from "./ConcurrencyLimiter.ts"
+import type { SpeedTracker } from "./ConcurrencyLimiter.ts"
 import { signedHeaders, WebhookSender } from "./Sender.ts"
 import type { AttemptOutcome } from "./Sender.ts"
 
@@ -50,103 +51,110 @@ export class Deliveries extends Context.Service<
 >()("keyshelf/webhooks/delivery/Deliveries") {
   static readonly layer = Layer.effect(
     Deliveries,
-    Effect.gen(function* () {
-      const queue = yield* QueueRepo
-      const recorder = yield* AttemptRecorder
-      const sender = yield* WebhookSender
-      const limits = yield* DeliveryLimits
-      if (Duration.isLessThan(limits.lease, Duration.sum(limits.timeout, LEASE_MARGIN))) {
-        return yield* Effect.die(new Error("A lease must outlast the exchange by 20 s"))
-      }
-
-      const speeds = makeSpeedTracker()
-      const limitPerEndpoint = makeConcurrencyLimiter(limits.perEndpoint)
-      const limitPerOrganization = makeConcurrencyLimiter(limits.perOrganization)
-      const claimer = yield* makeClaimer(speeds)
-
-      const send = Effect.fnUntraced(function* ({ event, row, url, ...claim }: Claim) {
-        if (row.claims > MAX_CLAIMS) {
-          return unsent("abandoned", `The attempt was claimed ${MAX_CLAIMS} times and never ended`)
-        }
-        if (event === null) return unsent("event_gone", "The event is no longer stored")
-        const at = yield* now
-        const body = eventText(event)
-        const secrets = yield* claim.secrets
-        return yield* sender.send({
-          organizationId: row.organizationId,
-          endpointId: row.endpointId,
-          deliveryId: row.id,
-          eventId: row.eventId,
-          attempt: row.attempt,
-          url,
-          headers: signedHeaders(row.eventId, at, body, secrets),
-          body,
-        })
-      })
-
-      const attempt = Effect.fnUntraced(function* (claim: Claim) {
-        const clock = yield* Clock.Clock
-        const startedAtNanos = clock.currentTimeNanosUnsafe()
-        const outcome = yield* send(claim)
-        const durationMs = Math.round(Number(clock.currentTimeNanosUnsafe() - startedAtNanos) / 1_000_000)
-        speeds.record(claim.row.endpointId, outcome.error === null, durationMs)
-        return {
-          claim: claim.row,
-          url: claim.url,
-          outcome,
-          startedAt: claim.claimedAt,
-          endedAt: yield* now,
-          durationMs,
-        }
-      })
-
-      const deliver = Effect.fnUntraced(
-        function* (claim: Claim, onSent?: () => void) {
-          const ended = yield* limitPerEndpoint(
-            claim.row.endpointId,
-            limitPerOrganization(
-              claim.row.organizationId,
-              Effect.flatMap(now, (at) =>
-                at.getTime() - claim.claimedAt.getTime() > Duration.toMillis(MAX_START_DELAY)
-                  ? Effect.succeedNone
-                  : Effect.asSome(attempt(claim)),
-              ),
-            ),
-          )
-          claimer.markRecording(claim)
-          onSent?.()
-          yield* Option.match(ended, { onNone: () => claimer.release([claim]), onSome: recorder.record })
-        },
-        // The lease then decides, as for a process that died: after three claims the attempt is abandoned.
-        Effect.catchDefect((defect) =>
-          Effect.logError("A webhook attempt died; it is repeated when its lease expires", defect),
-        ),
-        (delivered, claim) =>
-          Effect.ensuring(
-            delivered,
-            Effect.sync(() => claimer.forget(claim)),
-          ),
-      )
-
-      const deliverDue = Effect.gen(function* () {
-        let attempts = 0
-        for (;;) {
-          const claims = yield* claimer.claim(limits.concurrency)
-          if (claims.length === 0) return attempts
-          yield* Effect.forEach(claims, (claim) => deliver(claim), { concurrency: "unbounded", discard: true })
-          attempts += claims.length
-        }
-      })
-
-      return Deliveries.of({
-        claim: claimer.claim,
-        adopt: claimer.adopt,
-        releaseUnconfirmed: Effect.flatMap(now, claimer.releaseUnconfirmed),
-        deliver,
-        nextDue: queue.nextDue,
-        release: claimer.release,
-        deliverDue,
-      })
-    }),
+    Effect.suspend(() => make),
   )
 }
+
+/** Makes attempts, and measures how fast their endpoints respond. */
+const attempting = Effect.fnUntraced(function* (speeds: SpeedTracker) {
+  const sender = yield* WebhookSender
+
+  const send = Effect.fnUntraced(function* ({ event, row, url, ...claim }: Claim) {
+    if (row.claims > MAX_CLAIMS) {
+      return unsent("abandoned", `The attempt was claimed ${MAX_CLAIMS} times and never ended`)
+    }
+    if (event === null) return unsent("event_gone", "The event is no longer stored")
+    const at = yield* now
+    const body = eventText(event)
+    const secrets = yield* claim.secrets
+    return yield* sender.send({
+      organizationId: row.organizationId,
+      endpointId: row.endpointId,
+      deliveryId: row.id,
+      eventId: row.eventId,
+      attempt: row.attempt,
+      url,
+      headers: signedHeaders(row.eventId, at, body, secrets),
+      body,
+    })
+  })
+
+  return Effect.fnUntraced(function* (claim: Claim) {
+    const clock = yield* Clock.Clock
+    const startedAtNanos = clock.currentTimeNanosUnsafe()
+    const outcome = yield* send(claim)
+    const durationMs = Math.round(Number(clock.currentTimeNanosUnsafe() - startedAtNanos) / 1_000_000)
+    speeds.record(claim.row.endpointId, outcome.error === null, durationMs)
+    return {
+      claim: claim.row,
+      url: claim.url,
+      outcome,
+      startedAt: claim.claimedAt,
+      endedAt: yield* now,
+      durationMs,
+    }
+  })
+})
+
+const make = Effect.gen(function* () {
+  const queue = yield* QueueRepo
+  const recorder = yield* AttemptRecorder
+  const limits = yield* DeliveryLimits
+  if (Duration.isLessThan(limits.lease, Duration.sum(limits.timeout, LEASE_MARGIN))) {
+    return yield* Effect.die(new Error("A lease must outlast the exchange by 20 s"))
+  }
+
+  const speeds = makeSpeedTracker()
+  const limitPerEndpoint = makeConcurrencyLimiter(limits.perEndpoint)
+  const limitPerOrganization = makeConcurrencyLimiter(limits.perOrganization)
+  const claimer = yield* makeClaimer(speeds)
+  const attempt = yield* attempting(speeds)
+
+  const deliver = Effect.fnUntraced(
+    function* (claim: Claim, onSent?: () => void) {
+      const ended = yield* limitPerEndpoint(
+        claim.row.endpointId,
+        limitPerOrganization(
+          claim.row.organizationId,
+          Effect.flatMap(now, (at) =>
+            at.getTime() - claim.claimedAt.getTime() > Duration.toMillis(MAX_START_DELAY)
+              ? Effect.succeedNone
+              : Effect.asSome(attempt(claim)),
+          ),
+        ),
+      )
+      claimer.markRecording(claim)
+      onSent?.()
+      yield* Option.match(ended, { onNone: () => claimer.release([claim]), onSome: recorder.record })
+    },
+    // The lease then decides, as for a process that died: after three claims the attempt is abandoned.
+    Effect.catchDefect((defect) =>
+      Effect.logError("A webhook attempt died; it is repeated when its lease expires", defect),
+    ),
+    (delivered, claim) =>
+      Effect.ensuring(
+        delivered,
+        Effect.sync(() => claimer.forget(claim)),
+      ),
+  )
+
+  const deliverDue = Effect.gen(function* () {
+    let attempts = 0
+    for (;;) {
+      const claims = yield* claimer.claim(limits.concurrency)
+      if (claims.length === 0) return attempts
+      yield* Effect.forEach(claims, (claim) => deliver(claim), { concurrency: "unbounded", discard: true })
+      attempts += claims.length
+    }
+  })
+
+  return Deliveries.of({
+    claim: claimer.claim,
+    adopt: claimer.adopt,
+    releaseUnconfirmed: Effect.flatMap(now, claimer.releaseUnconfirmed),
+    deliver,
+    nextDue: queue.nextDue,
+    release: claimer.release,
+    deliverDue,
+  })
+})

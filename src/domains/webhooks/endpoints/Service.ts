@@ -1,55 +1,50 @@
 /** Use cases of webhook endpoints. */
-import { Context, Effect, Layer, Option, Redacted } from "effect"
-import { Events } from "../../events/Service.ts"
+import { Context, Effect, Layer, Redacted } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"
-import { requireUnchanged } from "../../../kernel/contract/Rewritable.ts"
-import { newId } from "../../../kernel/values/Identifiers.ts"
-import { OutboundHttp } from "../../../kernel/ports/OutboundHttp.ts"
 import { byId, Cursors } from "../../../kernel/contract/Page.ts"
-import type { PageRequest } from "../../../kernel/contract/Page.ts"
-import { noSuch, failWithErrors } from "../../../kernel/contract/Problem.ts"
+import type { Page, PageRequest } from "../../../kernel/contract/Page.ts"
+import { failWithErrors } from "../../../kernel/contract/Problem.ts"
+import type { InvalidCursor, ValidationFailed } from "../../../kernel/contract/Problem.ts"
+import { requireUnchanged } from "../../../kernel/contract/Rewritable.ts"
+import { OutboundHttp } from "../../../kernel/ports/OutboundHttp.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
-import { Transactions } from "../../../kernel/database/Transactions.ts"
-import type { Transaction } from "../../../kernel/database/Transactions.ts"
-import { CreateWebhookEndpointLimitReached, WebhookEndpointNotFound } from "../Errors.ts"
+import { Events } from "../../events/Service.ts"
+import type { CreateWebhookEndpointLimitReached, WebhookEndpointNotFound } from "../Errors.ts"
 import { UpdateWebhookEndpoint } from "../Model.ts"
-import type { CreateWebhookEndpoint, QueuedDelivery, WebhookEndpoint } from "../Model.ts"
+import type { CreateWebhookEndpoint, QueuedDelivery, WebhookEndpoint, WebhookEndpointWithSecret } from "../Model.ts"
 import { BacklogRemover } from "../queue/BacklogRemover.ts"
-import { WebhookQueue } from "../queue/Queue.ts"
+import { creation } from "./Creation.ts"
+import { enabling } from "./Enabling.ts"
+import { lookup } from "./Lookup.ts"
 import { EndpointsRepo } from "./Repo.ts"
-import { canonicalUrl, validateEndpoint, MAX_ENDPOINTS } from "./Rules.ts"
-import { TEST_EVENT } from "../Model.ts"
+import { canonicalUrl, validateEndpoint } from "./Rules.ts"
 import { SigningSecrets } from "./SigningSecrets.ts"
-import type { ValidationFailed, InvalidCursor } from "../../../kernel/contract/Problem.ts"
-import type { WebhookEndpointWithSecret } from "../Model.ts"
-import type { Page } from "../../../kernel/contract/Page.ts"
-
-const notFound = (id: string) => new WebhookEndpointNotFound({ detail: noSuch("webhook endpoint", id) })
+import { testDelivery } from "./TestDelivery.ts"
 
 /** Webhook endpoints of the caller's organization. */
 export class WebhookEndpoints extends Context.Service<
   WebhookEndpoints,
   {
-    /** ??? */
+    /** Creates an enabled endpoint. Only this response and that of `rotateSecret` contain its secret. */
     readonly create: (
       input: CreateWebhookEndpoint,
     ) => Effect.Effect<WebhookEndpointWithSecret, ValidationFailed | CreateWebhookEndpointLimitReached, Caller>
-    /** ??? */
+    /** An endpoint without its secrets. */
     readonly get: (id: string) => Effect.Effect<WebhookEndpoint, WebhookEndpointNotFound, Caller>
-    /** ??? */
+    /** A page of the endpoints, newest first. */
     readonly list: (request: PageRequest) => Effect.Effect<Page<WebhookEndpoint>, InvalidCursor, Caller>
-    /** ??? */
+    /** Changes the properties that the body has. */
     readonly update: (
       id: string,
       input: UpdateWebhookEndpoint,
     ) => Effect.Effect<void, ValidationFailed | WebhookEndpointNotFound, Caller>
-    /** ??? */
+    /** Deletes an endpoint, and in the background its pending deliveries. */
     readonly delete: (id: string) => Effect.Effect<void, WebhookEndpointNotFound, Caller>
-    /** ??? */
+    /** Issues a new secret. The one before signs as well until it expires. */
     readonly rotateSecret: (id: string) => Effect.Effect<WebhookEndpointWithSecret, WebhookEndpointNotFound, Caller>
-    /** ??? */
+    /** Enables an endpoint, without the deliveries that waited while it was disabled. An enabled one stays as it is. */
     readonly enable: (id: string) => Effect.Effect<WebhookEndpoint, WebhookEndpointNotFound, Caller>
-    /** ??? */
+    /** Queues the delivery of a test event. */
     readonly test: (id: string) => Effect.Effect<QueuedDelivery, WebhookEndpointNotFound, Caller>
   }
 >()("keyshelf/webhooks/endpoints/WebhookEndpoints") {
@@ -59,76 +54,14 @@ export class WebhookEndpoints extends Context.Service<
   )
 }
 
-const make = Effect.gen(function* () {
+/** The changes of an endpoint that exists. */
+const changes = Effect.gen(function* () {
   const repo = yield* EndpointsRepo
   const secrets = yield* SigningSecrets
   const backlogs = yield* BacklogRemover
-  const queue = yield* WebhookQueue
   const events = yield* Events
   const outbound = yield* OutboundHttp
-  const cursors = yield* Cursors
-  const transactions = yield* Transactions
-
-  const create = Effect.fn("Webhooks.create")(function* (input: CreateWebhookEndpoint) {
-    const caller = yield* Caller
-    yield* failWithErrors(validateEndpoint(input, outbound.rejectionReason))
-    return yield* transactions.run(
-      Effect.gen(function* () {
-        if ((yield* repo.lockAndCount(caller.organizationId)) >= MAX_ENDPOINTS) {
-          return yield* new CreateWebhookEndpointLimitReached({
-            detail: `An organization can have up to ${MAX_ENDPOINTS} webhook endpoints. Delete one first.`,
-          })
-        }
-        const at = yield* now
-        const endpoint: WebhookEndpoint = {
-          id: yield* newId,
-          url: canonicalUrl(input.url),
-          eventNames: input.eventNames,
-          description: input.description ?? null,
-          disabledAt: null,
-          disabledReason: null,
-          createdAt: at,
-          updatedAt: at,
-          createdBy: caller.actor,
-          updatedBy: caller.actor,
-        }
-        yield* repo.insert(caller.organizationId, endpoint)
-        const secret = yield* secrets.issue(caller.organizationId, endpoint.id)
-        yield* events.emit(caller, "WEBHOOK_ENDPOINT_CREATED", endpoint)
-        return { ...endpoint, secret: Redacted.value(secret) }
-      }),
-    )
-  })
-
-  const get = Effect.fnUntraced(function* (id: string) {
-    const { organizationId } = yield* Caller
-    const endpoint = yield* repo.findById(organizationId, id)
-    return Option.isSome(endpoint) ? endpoint.value : yield* notFound(id)
-  })
-
-  const list = Effect.fn("Webhooks.list")(function* (request: PageRequest) {
-    const { organizationId } = yield* Caller
-    return yield* cursors.page(
-      { name: "webhooks", organizationId },
-      request,
-      (after, count) => repo.list(organizationId, after, count),
-      byId,
-    )
-  })
-
-  /** Runs a change of an endpoint in a transaction that has locked its row. */
-  const withLock = Effect.fnUntraced(function* <A, E>(
-    id: string,
-    change: (current: WebhookEndpoint, caller: Caller["Service"]) => Effect.Effect<A, E, Transaction>,
-  ) {
-    const caller = yield* Caller
-    return yield* transactions.run(
-      Effect.gen(function* () {
-        const current = yield* repo.lockById(caller.organizationId, id)
-        return Option.isSome(current) ? yield* change(current.value, caller) : yield* notFound(id)
-      }),
-    )
-  })
+  const { withLock } = yield* lookup
 
   const update = Effect.fn("Webhooks.update")(function* (id: string, input: UpdateWebhookEndpoint) {
     yield* failWithErrors(validateEndpoint(input, outbound.rejectionReason))
@@ -177,54 +110,35 @@ const make = Effect.gen(function* () {
     )
   })
 
-  const enable = Effect.fn("Webhooks.enable")(function* (id: string) {
-    // The backlog of the time when it was disabled must not be delivered, so all of it is deleted first.
+  return { update, delete: remove, rotateSecret }
+})
+
+const make = Effect.gen(function* () {
+  const repo = yield* EndpointsRepo
+  const cursors = yield* Cursors
+  const { find } = yield* lookup
+
+  const get = Effect.fnUntraced(function* (id: string) {
     const { organizationId } = yield* Caller
-    const key = { organizationId, endpointId: id }
-    const tryEnable = withLock(
-      id,
-      Effect.fnUntraced(function* (current, caller) {
-        if (current.disabledAt === null) return current
-        if (yield* backlogs.hasBacklog(key)) return undefined
-        const enabled: WebhookEndpoint = {
-          ...current,
-          disabledAt: null,
-          disabledReason: null,
-          updatedAt: yield* now,
-          updatedBy: caller.actor,
-        }
-        yield* repo.enable(caller.organizationId, enabled)
-        yield* events.emit(caller, "WEBHOOK_ENDPOINT_ENABLED", enabled)
-        return enabled
-      }),
-    )
-    for (;;) {
-      const enabled = yield* tryEnable
-      if (enabled !== undefined) return enabled
-      yield* backlogs.deleteAll(key)
-    }
+    return yield* find(organizationId, id)
   })
 
-  const test = Effect.fn("Webhooks.test")(function* (id: string) {
-    const caller = yield* Caller
-    const { organizationId } = caller
-    return yield* transactions.run(
-      Effect.gen(function* () {
-        const endpoint = yield* repo.lockForShare(organizationId, id)
-        if (Option.isNone(endpoint)) return yield* notFound(id)
-        const event = yield* events.record(caller, TEST_EVENT, endpoint.value)
-        const deliveryId = yield* queue.enqueue({
-          organizationId,
-          endpointId: endpoint.value.id,
-          eventId: event.id,
-          eventName: event.type,
-          dueAt: event.timestamp,
-        })
-        const queued: QueuedDelivery = { deliveryId, eventId: event.id }
-        return queued
-      }),
+  const list = Effect.fn("Webhooks.list")(function* (request: PageRequest) {
+    const { organizationId } = yield* Caller
+    return yield* cursors.page(
+      { name: "webhooks", organizationId },
+      request,
+      (after, count) => repo.list(organizationId, after, count),
+      byId,
     )
   })
 
-  return { create, get, list, update, delete: remove, rotateSecret, enable, test }
+  return {
+    create: yield* creation,
+    get,
+    list,
+    ...(yield* changes),
+    enable: yield* enabling,
+    test: yield* testDelivery,
+  }
 })

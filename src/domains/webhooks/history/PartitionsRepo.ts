@@ -11,13 +11,13 @@ export class PartitionsRepo extends Context.Service<
   PartitionsRepo,
   {
     /** Lists the days that have a partition, in order. */
-    readonly listDays: Effect.Effect<number[]>
-    /** ??? */
+    readonly listDays: Effect.Effect<ReadonlyArray<number>>
+    /** Locks the partitions until the transaction ends. Returns `false` if another transaction has locked them. */
     readonly tryLock: Effect.Effect<boolean>
-    /** ??? */
+    /** The same, but waits for another transaction. */
     readonly lock: Effect.Effect<boolean>
-    /** ??? */
-    readonly create: (number: number) => Effect.Effect<void>
+    /** Creates the partition of a day, which must have none. */
+    readonly create: (day: number) => Effect.Effect<void>
     /** Drops the partition of a day. Waits up to 2 s for its readers. */
     readonly drop: (day: number) => Effect.Effect<void>
   }

@@ -7,16 +7,16 @@ import { Context, Effect, Layer, Option } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import type { Position } from "../../../kernel/contract/Page.ts"
 import { failWithErrors, noSuch } from "../../../kernel/contract/Problem.ts"
+import type { ValidationFailed } from "../../../kernel/contract/Problem.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { Signals } from "../../../kernel/ports/Signals.ts"
 import { DAY_MS, now } from "../../../kernel/values/Timestamp.ts"
 import { RecoverDeliveriesEndpointNotActive, WebhookEndpointNotFound } from "../Errors.ts"
-import type { RecoverDeliveries } from "../Model.ts"
+import type { EndpointKey, RecoverDeliveries } from "../Model.ts"
 import { EndpointsRepo } from "../endpoints/Repo.ts"
 import { QueueRepo } from "../queue/QueueRepo.ts"
 import { RecoveryRepo } from "./RecoveryRepo.ts"
 import type { TimeRange } from "./RecoveryRepo.ts"
-import type { ValidationFailed } from "../../../kernel/contract/Problem.ts"
 
 /** Deliveries per transaction: one piece takes some tenths of a second. */
 const MAX_PIECE = 1000
@@ -39,14 +39,15 @@ const stepFor = (meanDurationMs: number | null): number =>
 export class WebhookRecovery extends Context.Service<
   WebhookRecovery,
   {
-    /** ??? */
+    /**
+     * Queues the deliveries of a time that did not succeed, and advances those that wait for an attempt. Returns how
+     * many.
+     */
     readonly recover: (
       endpointId: string,
       input: RecoverDeliveries,
     ) => Effect.Effect<
-      {
-        readonly count: number
-      },
+      { readonly count: number },
       ValidationFailed | WebhookEndpointNotFound | RecoverDeliveriesEndpointNotActive,
       Caller
     >
@@ -58,12 +59,21 @@ export class WebhookRecovery extends Context.Service<
   )
 }
 
-const make = Effect.gen(function* () {
+/** How far the recovery of an endpoint is. */
+interface Progress {
+  /** The first attempt of the delivery before. */
+  readonly after: Position
+  /** When the next delivery is due: one step after the one before it, so that they stay in order. */
+  readonly nextDueAt: number
+  readonly step: number
+}
+
+/** Recovers the next deliveries of an endpoint within a transaction. Returns `undefined` if none is left. */
+const pieceRecovery = Effect.gen(function* () {
   const repo = yield* RecoveryRepo
   const endpoints = yield* EndpointsRepo
   const queue = yield* QueueRepo
   const signals = yield* Signals
-  const transactions = yield* Transactions
 
   const lockEndpoint = Effect.fnUntraced(function* (organizationId: string, id: string) {
     const endpoint = yield* endpoints.lockForShare(organizationId, id)
@@ -71,6 +81,58 @@ const make = Effect.gen(function* () {
     if (endpoint.value.disabledAt === null) return
     return yield* new RecoverDeliveriesEndpointNotActive({ detail: "The endpoint is disabled. Enable it first." })
   })
+
+  return Effect.fnUntraced(function* (endpoint: EndpointKey, range: TimeRange, { after, nextDueAt, step }: Progress) {
+    const { endpointId, organizationId } = endpoint
+    yield* lockEndpoint(organizationId, endpointId)
+    const found = yield* repo.findCandidates(endpoint, range, after, MAX_PIECE)
+    const last = found.at(-1)
+    if (last === undefined) return undefined
+    // An attempt whose lease was lost is stored beside the one that followed it, with the same number.
+    const candidates = [...new Map(found.map((candidate) => [candidate.deliveryId, candidate])).values()]
+    const ids = candidates.map(({ deliveryId }) => deliveryId)
+    const waiting = new Set(yield* repo.lockWaiting(organizationId, ids))
+    const queued = new Set(yield* repo.findQueued(organizationId, ids))
+    const missing = ids.filter((id) => !queued.has(id))
+    const since = found[0]?.timestamp ?? range.since
+    const failed = new Map((yield* repo.findFailed(organizationId, missing, since)).map((row) => [row.id, row]))
+    const firstDueAt = Math.max(nextDueAt, (yield* now).getTime())
+    const recovered = candidates
+      .filter(({ deliveryId }) => waiting.has(deliveryId) || failed.has(deliveryId))
+      .map(({ deliveryId }, index) => ({
+        id: deliveryId,
+        dueAt: new Date(firstDueAt + index * step),
+      }))
+    yield* repo.advance(
+      organizationId,
+      recovered.filter(({ id }) => waiting.has(id)),
+    )
+    yield* queue.insert(
+      recovered
+        .flatMap(({ dueAt, id }) => {
+          const row = failed.get(id)
+          return row === undefined ? [] : [{ ...row, organizationId, endpointId, attempt: row.attempt + 1, dueAt }]
+        })
+        .toSorted((left, right) => (left.id < right.id ? -1 : 1)),
+    )
+    const [first] = recovered
+    if (first !== undefined) {
+      yield* queue.lowerLaneHeads([{ organizationId, endpointId, dueAt: first.dueAt }])
+      yield* signals.notify("webhooks")
+    }
+    return {
+      recovered: recovered.length,
+      nextDueAt: firstDueAt + recovered.length * step,
+      last: [last.timestamp.toISOString(), last.id] as const,
+      isLast: found.length < MAX_PIECE,
+    }
+  })
+})
+
+const make = Effect.gen(function* () {
+  const repo = yield* RecoveryRepo
+  const transactions = yield* Transactions
+  const recoverPiece = yield* pieceRecovery
 
   const recover = Effect.fn("WebhookRecovery.recover")(function* (endpointId: string, input: RecoverDeliveries) {
     const { organizationId } = yield* Caller
@@ -83,56 +145,10 @@ const make = Effect.gen(function* () {
     const step = stepFor(yield* repo.meanDuration(key, new Date(at.getTime() - DAY_MS)))
     let count = 0
     let after = FIRST
-    /** When the next delivery is due: one step after the one before it, so that they stay in order. */
     let nextDueAt = at.getTime()
 
-    const recoverPiece = Effect.gen(function* () {
-      yield* lockEndpoint(organizationId, endpointId)
-      const found = yield* repo.findCandidates(key, range, after, MAX_PIECE)
-      const last = found.at(-1)
-      if (last === undefined) return undefined
-      // An attempt whose lease was lost is stored beside the one that followed it, with the same number.
-      const candidates = [...new Map(found.map((candidate) => [candidate.deliveryId, candidate])).values()]
-      const ids = candidates.map(({ deliveryId }) => deliveryId)
-      const waiting = new Set(yield* repo.lockWaiting(organizationId, ids))
-      const queued = new Set(yield* repo.findQueued(organizationId, ids))
-      const missing = ids.filter((id) => !queued.has(id))
-      const since = found[0]?.timestamp ?? range.since
-      const failed = new Map((yield* repo.findFailed(organizationId, missing, since)).map((row) => [row.id, row]))
-      const firstDueAt = Math.max(nextDueAt, (yield* now).getTime())
-      const recovered = candidates
-        .filter(({ deliveryId }) => waiting.has(deliveryId) || failed.has(deliveryId))
-        .map(({ deliveryId }, index) => ({
-          id: deliveryId,
-          dueAt: new Date(firstDueAt + index * step),
-        }))
-      yield* repo.advance(
-        organizationId,
-        recovered.filter(({ id }) => waiting.has(id)),
-      )
-      yield* queue.insert(
-        recovered
-          .flatMap(({ dueAt, id }) => {
-            const row = failed.get(id)
-            return row === undefined ? [] : [{ ...row, organizationId, endpointId, attempt: row.attempt + 1, dueAt }]
-          })
-          .toSorted((left, right) => (left.id < right.id ? -1 : 1)),
-      )
-      const [first] = recovered
-      if (first !== undefined) {
-        yield* queue.lowerLaneHeads([{ organizationId, endpointId, dueAt: first.dueAt }])
-        yield* signals.notify("webhooks")
-      }
-      return {
-        recovered: recovered.length,
-        nextDueAt: firstDueAt + recovered.length * step,
-        last: [last.timestamp.toISOString(), last.id] as const,
-        isLast: found.length < MAX_PIECE,
-      }
-    })
-
     for (;;) {
-      const piece = yield* transactions.run(recoverPiece)
+      const piece = yield* transactions.run(recoverPiece(key, range, { after, nextDueAt, step }))
       if (piece === undefined) return { count }
       count += piece.recovered
       after = piece.last

@@ -26,26 +26,32 @@ export class RecoveryRepo extends Context.Service<
   RecoveryRepo,
   {
     /** The mean duration of the last successful attempts in milliseconds; `null` if there is none. */
-    readonly meanDuration: (input: EndpointKey, since: Date) => Effect.Effect<number | null>
+    readonly meanDuration: (endpoint: EndpointKey, since: Date) => Effect.Effect<number | null>
     /** Finds up to `count` deliveries whose first attempt was no success, in the order of these attempts. */
     readonly findCandidates: (
-      input: EndpointKey,
-      input: TimeRange,
-      input: Position,
+      endpoint: EndpointKey,
+      range: TimeRange,
+      after: Position,
       count: number,
     ) => Effect.Effect<ReadonlyArray<Candidate>>
     /** Locks those of these deliveries that wait for an attempt, and returns their ids. No claim can take them then. */
-    readonly lockWaiting: (organizationId: string, deliveryIds: ReadonlyArray<string>) => Effect.Effect<string[]>
+    readonly lockWaiting: (
+      organizationId: string,
+      deliveryIds: ReadonlyArray<string>,
+    ) => Effect.Effect<ReadonlyArray<string>>
     /** Makes locked deliveries due at these times, unless they are due earlier. */
     readonly advance: (
       organizationId: string,
       rows: ReadonlyArray<Pick<QueueRow, "id" | "dueAt">>,
     ) => Effect.Effect<void>
     /** Which of these deliveries are in the queue. */
-    readonly findQueued: (organizationId: string, deliveryIds: ReadonlyArray<string>) => Effect.Effect<string[]>
+    readonly findQueued: (
+      organizationId: string,
+      deliveryIds: ReadonlyArray<string>,
+    ) => Effect.Effect<ReadonlyArray<string>>
     /**
      * Finds the last attempts of these deliveries, unless they succeeded. None is older than `since`. Must run after
-     * {@link findQueued}: a delivery that left the queue in between is then in the history. One scan of each partition,
+     * `findQueued`: a delivery that left the queue in between is then in the history. One scan of each partition,
      * because a look-up per delivery would open all partitions each time.
      */
     readonly findFailed: (

@@ -4,7 +4,7 @@ import { Context, Effect, Layer } from "effect"
 import { records } from "../../../kernel/database/Statements.ts"
 import { applicationNameOf } from "../../../kernel/ports/NodeId.ts"
 import { QueueRepo } from "../queue/QueueRepo.ts"
-import type { LaneHead } from "../queue/QueueRepo.ts"
+import type { LaneHead } from "../queue/Model.ts"
 
 /** An id under which claims are held: a node, or a liveness session of one. */
 interface ClaimOwner {
@@ -35,8 +35,10 @@ export class QueueMaintenanceRepo extends Context.Service<
      * Holds these claims under an id, and returns their leases. Skips rows whose outcome is being stored: waiting for
      * several locks could deadlock. Run it with `QueueTransactions`.
      */
-    readonly setOwner: (leases: ReadonlyArray<string>, owner: string) => Effect.Effect<string[]>
-    /** Leaves the claims made after `since` under these ids to their leases alone. Skips locked rows like `setOwner`. */
+    readonly setOwner: (leases: ReadonlyArray<string>, owner: string) => Effect.Effect<ReadonlyArray<string>>
+    /**
+     * Leaves the claims made after `since` under these ids to their leases alone. Skips locked rows like `setOwner`.
+     */
     readonly disownClaimsOf: (owners: ReadonlyArray<string>, since: Date) => Effect.Effect<void>
     /**
      * Releases the claims that these nodes made after `since`, due at `at`, and returns how many. The claims stay

@@ -6,6 +6,7 @@ import type { Effect } from "effect"
 export class WebhookProvider extends Context.Service<
   WebhookProvider,
   {
+    /** Who delivers: this installation, or Svix. */
     readonly name: "internal" | "svix"
     /**
      * Publishes a bounded number of due events, each at least once over all nodes. Returns how many it removed from the

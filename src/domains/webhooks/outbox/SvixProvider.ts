@@ -36,64 +36,68 @@ const MAX_RETRY_DELAY_MS = 300_000
 export const retryDelayAfter = (tries: number): number =>
   Math.min(1000 * 2 ** Math.min(tries - 1, 20), MAX_RETRY_DELAY_MS)
 
+/** Publishes one event with Svix. */
+const publishing = Effect.fnUntraced(function* ({ token, url }: SvixOptions) {
+  const http = yield* HttpClient.HttpClient
+  const baseUrl = url.replace(/\/+$/, "")
+
+  const post = (path: string, body: string) =>
+    http
+      .execute(
+        HttpClientRequest.post(`${baseUrl}${path}`).pipe(
+          HttpClientRequest.bearerToken(Redacted.value(token)),
+          HttpClientRequest.acceptJson,
+          HttpClientRequest.bodyText(body, "application/json"),
+        ),
+      )
+      .pipe(
+        // Reading the whole response frees its connection.
+        Effect.flatMap((response) => Effect.as(Effect.ignore(response.text), response.status)),
+        Effect.timeout(TIMEOUT),
+        // The client's error contains the request, and with it the token.
+        Effect.mapError(
+          (error: HttpClientError.HttpClientError | { readonly _tag: string }) =>
+            new SvixError({ message: `Svix cannot be reached (${error._tag})` }),
+        ),
+      )
+
+  const application = (organizationId: string) => ({ name: organizationId, uid: organizationId })
+
+  // Status 409 means that Svix has it already.
+  return Effect.fn("Svix.publish")(function* (event: StoredEvent) {
+    const { organizationId } = event
+    const head = JSON.stringify({
+      application: application(organizationId),
+      eventId: event.id,
+      eventType: event.type,
+    })
+    // The payload is inserted as text, which keeps the order of its properties.
+    const message = `${head.slice(0, -1)},"payload":${eventText(event)}}`
+    const send = post(`/api/v1/app/${organizationId}/msg/`, message)
+    let status = yield* send
+    if (status === 404) {
+      // Older servers do not create the application with the message.
+      const created = yield* post("/api/v1/app/?get_if_exists=true", JSON.stringify(application(organizationId)))
+      if (created >= 300) {
+        return yield* new SvixError({ message: `Svix did not create the application (${created})` })
+      }
+      status = yield* send
+    }
+    if (status >= 300 && status !== 409) {
+      return yield* new SvixError({ message: `Svix did not accept the event (${status})` })
+    }
+  })
+})
+
 /** {@link WebhookProvider} for Svix. */
 export const layer = (options: SvixOptions) =>
   Layer.effect(
     WebhookProvider,
     Effect.gen(function* () {
-      const http = yield* HttpClient.HttpClient
+      const publish = yield* publishing(options)
       const outbox = yield* Outbox
       const transactions = yield* Transactions
       const roundRobin = makeRoundRobin(outbox, MAX_EVENTS)
-      const baseUrl = options.url.replace(/\/+$/, "")
-
-      const post = (path: string, body: string) =>
-        http
-          .execute(
-            HttpClientRequest.post(`${baseUrl}${path}`).pipe(
-              HttpClientRequest.bearerToken(Redacted.value(options.token)),
-              HttpClientRequest.acceptJson,
-              HttpClientRequest.bodyText(body, "application/json"),
-            ),
-          )
-          .pipe(
-            // Reading the whole response frees its connection.
-            Effect.flatMap((response) => Effect.as(Effect.ignore(response.text), response.status)),
-            Effect.timeout(TIMEOUT),
-            // The client's error contains the request, and with it the token.
-            Effect.mapError(
-              (error: HttpClientError.HttpClientError | { readonly _tag: string }) =>
-                new SvixError({ message: `Svix cannot be reached (${error._tag})` }),
-            ),
-          )
-
-      const application = (organizationId: string) => ({ name: organizationId, uid: organizationId })
-
-      /** Publishes one event. Status 409 means that Svix has it already. */
-      const publish = Effect.fn("Svix.publish")(function* (event: StoredEvent) {
-        const { organizationId } = event
-        const head = JSON.stringify({
-          application: application(organizationId),
-          eventId: event.id,
-          eventType: event.type,
-        })
-        // The payload is inserted as text, which keeps the order of its properties.
-        const message = `${head.slice(0, -1)},"payload":${eventText(event)}}`
-        const send = post(`/api/v1/app/${organizationId}/msg/`, message)
-        let status = yield* send
-        if (status === 404) {
-          // Older servers do not create the application with the message.
-          const created = yield* post("/api/v1/app/?get_if_exists=true", JSON.stringify(application(organizationId)))
-          if (created >= 300) {
-            return yield* new SvixError({ message: `Svix did not create the application (${created})` })
-          }
-          status = yield* send
-        }
-        if (status >= 300 && status !== 409) {
-          return yield* new SvixError({ message: `Svix did not accept the event (${status})` })
-        }
-      })
-
       const postpone = Effect.fnUntraced(function* (claim: OutboxClaim) {
         yield* Metric.update(metrics.providerFailures, 1)
         yield* outbox.postpone(claim, new Date((yield* now).getTime() + retryDelayAfter(claim.claims)))

@@ -4,7 +4,7 @@ import { newId } from "../../../kernel/values/Identifiers.ts"
 import { Signals } from "../../../kernel/ports/Signals.ts"
 import { Transaction } from "../../../kernel/database/Transactions.ts"
 import { QueueRepo } from "./QueueRepo.ts"
-import type { LaneHead } from "./QueueRepo.ts"
+import type { LaneHead } from "./Model.ts"
 
 /** A delivery to enqueue. */
 interface NewDelivery {

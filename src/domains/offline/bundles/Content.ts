@@ -1,0 +1,57 @@
+/** Collects what a new bundle says about its instance. */
+import { Effect, Option } from "effect"
+import { Caller } from "../../../kernel/contract/Caller.ts"
+import { failWithErrors } from "../../../kernel/contract/Problem.ts"
+import { now } from "../../../kernel/values/Timestamp.ts"
+import { Evaluations } from "../../flags/ofrep/Service.ts"
+import { TermsSnapshots } from "../../usage/snapshots/Service.ts"
+import { IssueOfflineBundleLicenseEnded } from "../Errors.ts"
+import type { IssueOfflineBundle } from "./Model.ts"
+import { BundlesRepo } from "./Repo.ts"
+import { atSecond, laterOf, timesErrors, timesOf } from "./Rules.ts"
+import type { BundleContent } from "./Rules.ts"
+
+/** What a bundle says, without what its issue adds. */
+export type CollectedContent = Omit<BundleContent, "id" | "sequence" | "next">
+
+/** The values of flags that have one. A flag without a value keeps the default of the code. */
+const valuesOf = (evaluations: ReadonlyArray<{ readonly key: string; readonly value?: unknown }>) =>
+  Object.fromEntries(evaluations.flatMap(({ key, value }) => (value === undefined ? [] : [[key, value] as const])))
+
+/**
+ * Reads the grants, flags and subject of an instance whose row is locked. Fails if its license grants no access any
+ * more.
+ */
+export const contentReader = Effect.gen(function* () {
+  const repo = yield* BundlesRepo
+  const snapshots = yield* TermsSnapshots
+  const evaluations = yield* Evaluations
+
+  return Effect.fnUntraced(function* (slug: string, instanceId: string, input: IssueOfflineBundle) {
+    const { organizationId } = yield* Caller
+    const at = yield* now
+    const terms = yield* snapshots.take(organizationId, slug, at)
+    const subject = yield* repo.findSubject(organizationId, instanceId)
+    // The row of the instance is locked.
+    if (terms === undefined || Option.isNone(subject)) return yield* Effect.die(new Error(`${slug} is gone`))
+    const times = timesOf(input, terms, at)
+    if (times.exp <= times.iat) {
+      return yield* new IssueOfflineBundleLicenseEnded({
+        detail: `The access of "${slug}" ended at ${terms.accessEnd?.toISOString()}. Set a later end of its license first.`,
+      })
+    }
+    yield* failWithErrors(timesErrors(times))
+    const flags = yield* evaluations.flags({ ...input.context, targetingKey: slug })
+    const content: CollectedContent = {
+      organizationId,
+      times,
+      access: terms,
+      subject: subject.value,
+      // `iat` is the second that has begun: what has changed in it counts.
+      grants: terms.grantsOver({ from: laterOf(at, atSecond(times.nbf)), until: atSecond(times.exp) }),
+      flags: valuesOf(flags),
+      binding: input.binding ?? null,
+    }
+    return content
+  })
+})
