@@ -15,6 +15,7 @@ import * as Idempotency from "../domains/idempotency/Layer.ts"
 import * as Impact from "../domains/impact/Layer.ts"
 import * as Imports from "../domains/imports/Layer.ts"
 import * as Instances from "../domains/instances/Layer.ts"
+import * as InstancesSharded from "../domains/instances/sharded/LayerSharded.ts"
 import * as Integrations from "../domains/integrations/Layer.ts"
 import * as Licenses from "../domains/licenses/Layer.ts"
 import * as Maintenance from "../domains/maintenance/Layer.ts"
@@ -55,6 +56,7 @@ const onOneServer = Layer.mergeAll(
   Webhooks.repositories,
   Migrations.repositories,
   Usage.repositories,
+  Instances.repositories,
   People.repositories,
 )
 
@@ -64,6 +66,7 @@ export const onCitus = Layer.mergeAll(
   WebhooksSharded.repositories,
   MigrationsSharded.repositories,
   UsageSharded.repositories,
+  InstancesSharded.repositories,
   PeopleSharded.repositories,
 )
 

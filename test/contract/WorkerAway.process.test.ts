@@ -1,13 +1,16 @@
-/** A worker of a Citus cluster is away. Organizations of the other worker notice nothing, whatever they request. */
+/** A worker of a Citus cluster is away, or hangs. Organizations of the other worker are served. */
 import { assert, describe, it } from "@effect/vitest"
 import { PgClient } from "@effect/sql-pg"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Fiber, Layer, Redacted } from "effect"
 import { distribute } from "../../src/infra/database/Distribution.ts"
 import { migrate } from "../../src/infra/database/Migrations.ts"
+import { open, tenant } from "../faults/support/Installation.ts"
 import { citusCluster, onCluster, whyNoCitus } from "../support/CitusCluster.ts"
 import { query } from "../support/Cluster.ts"
+import { request } from "../support/http.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { TestService } from "../support/TestService.ts"
+import { until } from "../support/until.ts"
 import { endpoints } from "./endpoints.ts"
 import type { Endpoint } from "./endpoints.ts"
 import { populate, scenarioOf } from "./scenarios.ts"
@@ -74,6 +77,51 @@ describe.skipIf(whyNoCitus !== undefined)(onCluster("an organization"), { timeou
           TestService.separate.pipe(Layer.provide(Layer.succeed(TestDatabase, { url: Redacted.make(url) }))),
         ),
       )
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("is served while a request of another waits for a worker that hangs", () =>
+    Effect.gen(function* () {
+      const cluster = yield* citusCluster({ durable: false })
+      const installation = yield* open({ url: cluster.coordinator.url, cluster: cluster.urls })
+      const node = yield* installation.node("node", { SERVICE_ROLES: "core,platform,internal" })
+      yield* node.start
+      const [kept, hanging] = cluster.workers
+      const organizationAt = Effect.fnUntraced(function* (workerUrl: string) {
+        const made = Effect.gen(function* () {
+          const organization = yield* tenant(installation, node, "Shop")
+          return { organization, port: yield* workerOf(installation.url, organization.organizationId) }
+        })
+        const port = Number(new URL(workerUrl).port)
+        return (yield* Effect.repeat(made, { until: (found) => found.port === port })).organization
+      })
+      const [mine, theirs] = [yield* organizationAt(kept!.url), yield* organizationAt(hanging!.url)]
+      const list = (token: string) => Effect.promise(() => request("GET", `${node.core}/api/customers`, { token }))
+      yield* list(mine.token)
+      yield* list(theirs.token)
+      yield* hanging!.hang
+      const waiting = yield* Effect.forkScoped(list(theirs.token))
+      yield* until(
+        "the list waits for the worker",
+        Effect.map(
+          query(
+            installation.url,
+            `SELECT 1 FROM pg_stat_activity
+             WHERE datname = current_database() AND state = 'active' AND query LIKE '%FROM customers%'
+               AND pid <> pg_backend_pid()`,
+          ),
+          (rows) => rows.length > 0,
+        ),
+      )
+      const answers = yield* Effect.replicateEffect(list(mine.token), 5).pipe(Effect.timeout("10 seconds"))
+      assert.deepStrictEqual(
+        answers.map(({ status }) => status),
+        [200, 200, 200, 200, 200],
+      )
+      const health = yield* Effect.promise(() => request("GET", `${node.internal}/health/ready`))
+      assert.strictEqual(health.status, 200)
+      assert.isUndefined(waiting.pollUnsafe(), "the other list still waits")
+      yield* Fiber.interrupt(waiting)
     }).pipe(Effect.scoped),
   )
 })

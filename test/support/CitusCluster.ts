@@ -91,6 +91,12 @@ const serverAt = Effect.fnUntraced(function* (directory: string, port: number, o
   // A server that was restarted stops in the place of the first: after what was opened on it.
   const scope = yield* Scope.fork(yield* Effect.scope)
   let running = yield* Scope.fork(scope)
+  let pid = 0
+  const signal = (name: "SIGSTOP" | "SIGCONT") =>
+    Effect.sync(() => {
+      const children = spawnSync("ps", ["-o", "pid=", "--ppid", String(pid)], { encoding: "utf8" }).stdout
+      for (const process_ of [pid, ...children.split("\n").map(Number)]) if (process_ > 0) process.kill(process_, name)
+    })
   const launched = Effect.acquireRelease(
     Effect.sync(() => {
       const log = openSync(place.logFile, "a")
@@ -100,6 +106,7 @@ const serverAt = Effect.fnUntraced(function* (directory: string, port: number, o
         stdio: ["ignore", log, log],
       })
       const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()))
+      pid = child.pid ?? 0
       // A process that ends without closing the scope, as after a signal, would leave the server running.
       const kill = () => child.kill("SIGQUIT")
       process.once("exit", kill)
@@ -126,6 +133,8 @@ const serverAt = Effect.fnUntraced(function* (directory: string, port: number, o
     url,
     /** Stops the server at once: what it has not written to its log is lost. */
     crash: Effect.suspend(() => Scope.close(running, Exit.void)),
+    /** Stops all processes of the server until the scope ends: its connections stay open, and nothing answers. */
+    hang: Effect.acquireRelease(signal("SIGSTOP"), () => signal("SIGCONT")),
     restart: Effect.gen(function* () {
       running = yield* Scope.fork(scope)
       yield* start

@@ -10,10 +10,11 @@ import { Instances } from "./Service.ts"
 import { TermsRepo } from "./terms/Repo.ts"
 import { TermNotices } from "./terms/Service.ts"
 
-/** The services of this domain on their repositories. */
+/** The services of this domain. `app/Services.ts` provides the repository that depends on the kind of database. */
 export const layer = Layer.mergeAll(LicenseKeys.layer, LicenseMoves.layer, Overrides.layer, TermNotices.layer).pipe(
   Layer.provideMerge(Instances.layer),
-  Layer.provideMerge(
-    Layer.mergeAll(InstanceDeletions.layer, InstancesRepo.layer, OverridesRepo.layer, TermsRepo.layer),
-  ),
+  Layer.provideMerge(Layer.mergeAll(InstanceDeletions.layer, OverridesRepo.layer, TermsRepo.layer)),
 )
+
+/** The repositories of this domain whose statements depend on the kind of database, for one server. */
+export const repositories = InstancesRepo.layer

@@ -1,36 +1,101 @@
 /** SQL of instances. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
+import type { Fragment } from "effect/sql/Statement"
 import type { ActorReference } from "../../kernel/contract/Caller.ts"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { HotPath } from "../../kernel/database/Connections.ts"
 import { integrationsOf } from "../customers/IntegrationRecordsSql.ts"
-import { isAt, locatedBy, rowByKey } from "../../kernel/database/RowsByKey.ts"
+import { isAt, rowByKey } from "../../kernel/database/RowsByKey.ts"
 import { executed, record, records, returnedRow } from "../../kernel/database/Statements.ts"
 import { instanceIds } from "./ListSql.ts"
 import type { Instance, InstanceFilters, OfflineSequence } from "./Model.ts"
 
-const make = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
-  const { askFor } = yield* HotPath
-  const names = (organizationId: string) => (table: string, key: string, column: "slug" | "name") => {
+/** Another license version, from an instant on. */
+interface LicenseMove {
+  readonly licenseId: string
+  readonly at: Date
+  readonly by: ActorReference
+}
+
+/** The zone of an instance, by id and names. */
+type ZoneOf = Pick<Instance, "deploymentZoneId" | "deploymentZoneSlug" | "deploymentZoneName">
+
+interface InstanceQueries {
+  /** Stores the row if its slug is free and returns whether it was. */
+  readonly insert: (organizationId: string, row: Instance) => Effect.Effect<boolean>
+  readonly findById: (organizationId: string, id: string) => Effect.Effect<Option.Option<Instance>>
+  readonly findBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<Instance>>
+  /** Reads the records of ids, in any order. */
+  readonly listByIds: (organizationId: string, ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Instance>>
+  readonly list: (
+    organizationId: string,
+    filters: InstanceFilters,
+    after: Position | null,
+    count: number,
+  ) => Effect.Effect<ReadonlyArray<Instance>>
+  /**
+   * Locks the row until the transaction ends. After a wait for the lock, `integrations` can be stale. `update` and
+   * `delete` return current ones.
+   */
+  readonly lockBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<Instance>>
+  /** Finds an instance and locks it against deletion until the transaction ends. */
+  readonly lockBySlugShared: (
+    organizationId: string,
+    slug: string,
+  ) => Effect.Effect<Option.Option<Pick<Instance, "id" | "name" | "slug">>>
+  /** Like {@link lockBySlug}. */
+  readonly lockById: (organizationId: string, id: string) => Effect.Effect<Option.Option<Instance>>
+  /** Locks the rows in the order of their ids. They are read after the locks, so none of them is stale. */
+  readonly lockByIds: (organizationId: string, ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Instance>>
+  /**
+   * Draws the next number of an instance's offline bundles. Locks the row until the transaction ends, so that no number is
+   * left out.
+   */
+  readonly nextOfflineSequence: (organizationId: string, slug: string) => Effect.Effect<Option.Option<OfflineSequence>>
+  /** From now until an instant, checks of an instance read its allowances. */
+  readonly readAllowancesUntil: (organizationId: string, id: string, until: Date) => Effect.Effect<void>
+  /** Gives locked rows another license version, stores their previous terms, and returns the stored records. */
+  readonly moveToLicense: (
+    organizationId: string,
+    ids: ReadonlyArray<string>,
+    move: LicenseMove,
+  ) => Effect.Effect<ReadonlyArray<Instance>>
+  /** Finds a deployment zone and locks it against deletion until the transaction ends. */
+  readonly lockZoneShared: (organizationId: string, id: string) => Effect.Effect<Option.Option<ZoneOf>>
+  /** Updates a locked row and returns the stored record. Stores the previous terms if they change. */
+  readonly update: (organizationId: string, row: Instance) => Effect.Effect<Instance>
+  /**
+   * Deletes the usage of a locked instance, which no foreign key cascades to. Deletes the totals first: this waits
+   * for transactions that are counting, so that the next statements see their rows.
+   */
+  readonly deleteUsage: (organizationId: string, id: string) => Effect.Effect<void>
+  /** Deletes a locked instance and, by cascade, its integration records. Returns the deleted record. */
+  readonly delete: (organizationId: string, id: string) => Effect.Effect<Instance>
+}
+
+/** The columns of an instance's record. */
+export const instanceColumns = (sql: PgClient.PgClient, organizationId: string): Fragment => {
+  const nameOf = (table: string, key: string, column: "slug" | "name") => {
     const row = { table, within: sql`organization_id = ${organizationId}`, column: "id", key: `instances.${key}` }
     return sql`(SELECT * FROM ${rowByKey(sql, column, row)} AS named)`
   }
-  const columns = (organizationId: string) => {
-    const nameOf = names(organizationId)
-    return sql`id, name, slug, description, customer_id AS "customerId",
+  return sql`id, name, slug, description, customer_id AS "customerId",
     ${nameOf("customers", "customer_id", "slug")} AS "customerSlug", license_id AS "licenseId",
     ${nameOf("licenses", "license_id", "slug")} AS "licenseSlug", deployment_zone_id AS "deploymentZoneId",
     ${nameOf("deployment_zones", "deployment_zone_id", "slug")} AS "deploymentZoneSlug",
-    ${nameOf("deployment_zones", "deployment_zone_id", "name")} AS "deploymentZoneName", start_license_date AS "startLicenseDate", end_license_date AS "endLicenseDate", grace_days AS "graceDays", metadata,
+    ${nameOf("deployment_zones", "deployment_zone_id", "name")} AS "deploymentZoneName",
+    start_license_date AS "startLicenseDate", end_license_date AS "endLicenseDate", grace_days AS "graceDays", metadata,
     ${integrationsOf(sql, "instances", organizationId)} AS integrations, created_at AS "createdAt",
     updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`
-  }
+}
 
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const { askFor } = yield* HotPath
+  const columns = (organizationId: string) => instanceColumns(sql, organizationId)
   const idsOf = instanceIds(sql)
-  const located = yield* locatedBy(sql)
 
   /** The rows of ids, to be selected from. */
   const byIds = (organizationId: string, ids: ReadonlyArray<string>, select = "*", lock?: string) => {
@@ -44,8 +109,7 @@ const make = Effect.gen(function* () {
   }
 
   return {
-    /** Stores the row if its slug is free and returns whether it was. */
-    insert: (organizationId: string, row: Instance) =>
+    insert: (organizationId, row) =>
       returnedRow(sql`
         INSERT INTO instances (organization_id, id, name, slug, description, customer_id, license_id,
           deployment_zone_id, start_license_date, end_license_date, grace_days, metadata, created_at, created_by, updated_at,
@@ -57,12 +121,12 @@ const make = Effect.gen(function* () {
         ON CONFLICT ON CONSTRAINT instances_slug DO NOTHING
         RETURNING id`),
 
-    findById: (organizationId: string, id: string) =>
+    findById: (organizationId, id) =>
       record<Instance>()(
         sql`SELECT ${columns(organizationId)} FROM instances WHERE organization_id = ${organizationId} AND id = ${id}`,
       ),
 
-    findBySlug: (organizationId: string, slug: string) =>
+    findBySlug: (organizationId, slug) =>
       record<Instance>()(
         askFor(organizationId)(
           (client) =>
@@ -70,36 +134,28 @@ const make = Effect.gen(function* () {
         ),
       ),
 
-    /** Reads the records of ids, in any order. */
-    listByIds: (organizationId: string, ids: ReadonlyArray<string>) =>
+    listByIds: (organizationId, ids) =>
       records<Instance>()(sql`SELECT ${columns(organizationId)} FROM ${byIds(organizationId, ids)}`),
 
-    list: (organizationId: string, filters: InstanceFilters, after: Position | null, count: number) =>
+    list: (organizationId, filters, after, count) =>
       records<Instance>()(sql`
         SELECT ${columns(organizationId)} FROM instances
         WHERE organization_id = ${organizationId}
           AND id = ANY(ARRAY(${idsOf(organizationId, filters, sql`id < ${idBefore(after)}`, count)}))
         ORDER BY id DESC`),
 
-    /**
-     * Locks the row until the transaction ends. After a wait for the lock, `integrations` can be stale. `update` and
-     * `delete` return current ones.
-     */
-    lockBySlug: (organizationId: string, slug: string) =>
+    lockBySlug: (organizationId, slug) =>
       record<Instance>()(sql`
         SELECT ${columns(organizationId)} FROM instances WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
 
-    /** Finds an instance and locks it against deletion until the transaction ends. */
-    lockBySlugShared: (organizationId: string, slug: string) =>
+    lockBySlugShared: (organizationId, slug) =>
       record<Pick<Instance, "id" | "name" | "slug">>()(sql`
         SELECT id, name, slug FROM instances WHERE organization_id = ${organizationId} AND slug = ${slug} FOR KEY SHARE`),
 
-    /** Like {@link lockBySlug}. */
-    lockById: (organizationId: string, id: string) =>
+    lockById: (organizationId, id) =>
       record<Instance>()(sql`
         SELECT ${columns(organizationId)} FROM instances WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`),
 
-    /** Locks the rows in the order of their ids. They are read after the locks, so none of them is stale. */
     lockByIds: Effect.fnUntraced(function* (organizationId: string, ids: ReadonlyArray<string>) {
       const inOrder = ids.toSorted()
       const locked = yield* records<{ readonly id: string }>()(
@@ -109,28 +165,18 @@ const make = Effect.gen(function* () {
       return yield* records<Instance>()(sql`SELECT ${columns(organizationId)} FROM ${byIds(organizationId, lockedIds)}`)
     }),
 
-    /**
-     * Draws the next number of an instance's offline bundles. Locks the row until the transaction ends, so that no number is
-     * left out.
-     */
-    nextOfflineSequence: (organizationId: string, slug: string) =>
+    nextOfflineSequence: (organizationId, slug) =>
       record<OfflineSequence>()(sql`
         UPDATE instances SET offline_sequence = offline_sequence + 1
         WHERE organization_id = ${organizationId} AND slug = ${slug}
         RETURNING id, slug, offline_sequence AS sequence`),
 
-    /** From now until an instant, checks of an instance read its allowances. */
-    readAllowancesUntil: (organizationId: string, id: string, until: Date) =>
+    readAllowancesUntil: (organizationId, id, until) =>
       executed(sql`
         UPDATE instances SET allowances_until = greatest(allowances_until, ${until})
         WHERE organization_id = ${organizationId} AND id = ${id}`),
 
-    /** Gives locked rows another license version, stores their previous terms, and returns the stored records. */
-    moveToLicense: (
-      organizationId: string,
-      ids: ReadonlyArray<string>,
-      { at, by, licenseId }: { readonly licenseId: string; readonly at: Date; readonly by: ActorReference },
-    ) =>
+    moveToLicense: (organizationId, ids, { at, by, licenseId }) =>
       records<Instance>()(sql`
         WITH moved AS MATERIALIZED (
           SELECT instances.* FROM ${byIds(organizationId, ids, "*, ctid AS location")}
@@ -141,17 +187,15 @@ const make = Effect.gen(function* () {
           ON CONFLICT DO NOTHING
         )
         UPDATE instances SET license_id = ${licenseId}, updated_at = ${at}, updated_by = ${sql.json(by)}
-        WHERE ${isAt(sql, located(organizationId), sql`SELECT location FROM moved`)}
+        WHERE ${isAt(sql, null, sql`SELECT location FROM moved`)}
         RETURNING ${columns(organizationId)}`),
 
-    /** Finds a deployment zone and locks it against deletion until the transaction ends. */
-    lockZoneShared: (organizationId: string, id: string) =>
-      record<Pick<Instance, "deploymentZoneId" | "deploymentZoneSlug" | "deploymentZoneName">>()(sql`
+    lockZoneShared: (organizationId, id) =>
+      record<ZoneOf>()(sql`
         SELECT id AS "deploymentZoneId", slug AS "deploymentZoneSlug", name AS "deploymentZoneName" FROM deployment_zones
         WHERE organization_id = ${organizationId} AND id = ${id} FOR KEY SHARE`),
 
-    /** Updates a locked row and returns the stored record. Stores the previous terms if they change. */
-    update: (organizationId: string, row: Instance) =>
+    update: (organizationId, row) =>
       Effect.map(
         record<Instance>()(sql`
           WITH before AS (
@@ -174,10 +218,6 @@ const make = Effect.gen(function* () {
         Option.getOrThrow,
       ),
 
-    /**
-     * Deletes the usage of a locked instance, which no foreign key cascades to. Deletes the totals first: this waits
-     * for transactions that are counting, so that the next statements see their rows.
-     */
     deleteUsage: Effect.fnUntraced(function* (organizationId: string, id: string) {
       for (const table of ["usage_totals", "usage_events", "usage_unique_keys", "usage_days", "usage_key_buckets"]) {
         yield* Effect.orDie(
@@ -186,20 +226,17 @@ const make = Effect.gen(function* () {
       }
     }),
 
-    /** Deletes a locked instance and, by cascade, its integration records. Returns the deleted record. */
-    delete: (organizationId: string, id: string) =>
+    delete: (organizationId, id) =>
       Effect.map(
         record<Instance>()(
           sql`DELETE FROM instances WHERE organization_id = ${organizationId} AND id = ${id} RETURNING ${columns(organizationId)}`,
         ),
         Option.getOrThrow,
       ),
-  }
+  } satisfies InstanceQueries
 })
 
 /** Stores and reads instances. */
-export class InstancesRepo extends Context.Service<InstancesRepo, Effect.Success<typeof make>>()(
-  "keyshelf/instances/Repo",
-) {
+export class InstancesRepo extends Context.Service<InstancesRepo, InstanceQueries>()("keyshelf/instances/Repo") {
   static readonly layer = Layer.effect(InstancesRepo, make)
 }

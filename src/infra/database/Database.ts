@@ -32,7 +32,12 @@ const addressOf = (url: string): string => {
 const clientFor = (
   url: Redacted.Redacted,
   open: ServerSockets["open"],
-  options: { readonly nodeId: string; readonly poolSize: number; readonly prepare: boolean },
+  options: {
+    readonly nodeId: string
+    readonly poolSize: number
+    readonly prepare: boolean
+    readonly multiplexConcurrency?: number
+  },
 ) =>
   PgClient.layer({
     url,
@@ -44,6 +49,7 @@ const clientFor = (
     idleTimeout: "20 seconds",
     // Many requests share a connection for single statements; each transaction has a dedicated one.
     multiplex: true,
+    ...(options.multiplexConcurrency === undefined ? {} : { multiplexConcurrency: options.multiplexConcurrency }),
     prepare: options.prepare,
     preparedStatementCacheSize: 500,
     connectTimeout: "5 seconds",
@@ -59,7 +65,7 @@ const MIN_SERVER_VERSION = 150_000
 
 const MIN_CITUS_VERSION = 13
 
-/** Refuses a server or an extension Citus that is too old, and what the service does not do on Citus. */
+/** Refuses a server or an extension Citus that is too old, and what the service does not do on Citus. Returns whether there is Citus. */
 const checkServer = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql<{ version: string; citus: string | null }>`
@@ -82,6 +88,7 @@ const checkServer = Effect.gen(function* () {
         "SERVICE_RETENTION_USAGE_EVENTS is not available on Citus, where events of usage are not in monthly partitions. Remove the setting.",
     })
   }
+  return row?.citus != null
 })
 
 const target = (whenRunning: WhenRunning) =>
@@ -117,11 +124,14 @@ export const connection = (whenRunning: WhenRunning) =>
         prepare: settings.databasePrepare,
       }
       const sockets = serverSocketsOf(Redacted.value(url))
-      const client = Layer.effectDiscard(checkServer).pipe(
-        Layer.provideMerge(clientFor(url, sockets.open, options)),
-        Layer.merge(Layer.succeed(ServerSockets, sockets)),
-      )
-      return yield* Layer.build(client).pipe(
+      const client = Effect.gen(function* () {
+        const onCitus = yield* checkServer.pipe(
+          Effect.provide(clientFor(url, sockets.open, { ...options, poolSize: 1 }), { local: true }),
+        )
+        // Statements that share a connection run one after the other: one that waits for a worker that hangs would hold up all others.
+        return clientFor(url, sockets.open, onCitus ? { ...options, multiplexConcurrency: 1 } : options)
+      })
+      return yield* Layer.build(Layer.merge(Layer.unwrap(client), Layer.succeed(ServerSockets, sockets))).pipe(
         Effect.catchTag("SqlError", (error) => Effect.fail(unavailable(name, error))),
       )
     }),

@@ -105,10 +105,10 @@ export const planByIndexUnderFreeLocks = (
   sql: SqlClient,
   names: ReadonlyArray<string>,
 ): Effect.Effect<ReadonlySet<string>> =>
-  Effect.flatMap(hasCitus(sql), (isSharded) =>
+  Effect.flatMap(indexPlans(sql), (settings) =>
     Effect.map(
       records<{ readonly name: string }>()(sql`
-        WITH plans AS MATERIALIZED (SELECT ${sql.literal(indexPlans(isSharded))})
+        WITH plans AS MATERIALIZED (SELECT ${settings})
         SELECT name FROM plans CROSS JOIN unnest(${names}::text[]) AS name
         WHERE pg_try_advisory_xact_lock(hashtextextended(name, 0))`),
       (rows) => new Set(rows.map(({ name }) => name)),
