@@ -1,4 +1,4 @@
-/** The service's settings: environment variables, read once at startup (contract, section 8). */
+/** The service's settings: environment variables, read once at startup. */
 import { Config, Context, Duration, Effect, Layer, Option, Redacted, Schema, SchemaIssue } from "effect"
 import { IpNetwork } from "effect/net"
 import {
@@ -76,7 +76,8 @@ const parseKeys = (text: string): Effect.Effect<ReadonlyArray<SecretKey>, Settin
     : Effect.succeed(keys.map((key) => ({ id: key.id, bytes: Redacted.make(new Uint8Array(key.bytes)) })))
 }
 
-// Reports are up to 35 days late, and ledgers of sites 90 days. Months that longer bundles may bring usage of are kept anyway.
+// Reports are up to 35 days late, and ledgers of sites 90 days. Months for which longer bundles may still report usage
+// are retained anyway.
 const MIN_USAGE_RETENTION = Duration.days(90)
 
 // Retention times. Events must outlive the history of their deliveries, which refers to them and retries them.

@@ -68,8 +68,8 @@ export const advisoryLock = (sql: SqlClient, name: string, mode: "alone" | "shar
   )
 
 /**
- * Keeps the first plan of each statement until the transaction ends: no other values have a better one. Not on Citus, which chooses
- * the shard of a statement by its values.
+ * Keeps the first plan of each statement until the transaction ends, because it is the best one for all values. Not on
+ * Citus, which chooses the shard of a statement by its values.
  */
 export const keepingPlans = (isSharded: boolean): string =>
   isSharded ? "NULL" : "set_config('plan_cache_mode', 'force_generic_plan', true)"
@@ -83,8 +83,8 @@ const indexPlans = (isSharded: boolean): string =>
   ].join(", ")
 
 /**
- * Until the transaction ends, its statements are planned by index. Plans are kept: one of a moment when the tables were small would
- * read all of them from then on, until their statistics are new.
+ * Until the transaction ends, its statements are planned by index. PostgreSQL keeps plans: one made when the tables
+ * were small would read all of them until their statistics are updated.
  */
 export const planByIndex = (sql: SqlClient): Effect.Effect<void> =>
   Effect.flatMap(hasCitus(sql), (isSharded) => executed(sql`SELECT ${sql.literal(indexPlans(isSharded))}`))
@@ -139,9 +139,9 @@ export const mayHaveCommitted = (cause: Cause.Cause<never>): boolean =>
 const citusByClient = new WeakMap<SqlClient, boolean>()
 
 /**
- * Whether the database has Citus, which distributes the tables by organization. A statement names one organization by a parameter, in
- * each of its subqueries too. Where that costs too much on one server, there is one form for each. The database is asked once for
- * each client.
+ * Whether the database has Citus, which distributes the tables by organization. A statement names one organization by a
+ * parameter, in each of its subqueries too. Where that costs too much on one server, there is one form for each. Each
+ * client asks the database once.
  */
 export const hasCitus = (sql: SqlClient): Effect.Effect<boolean> =>
   Effect.suspend(() => {

@@ -53,7 +53,10 @@ const PICTURES: Readonly<Record<string, string>> = { ".png": "image/png", ".svg"
 // The README names the addresses of a fresh installation.
 const OWN_DOCS = /^http:\/\/127\.0\.0\.1:808\d\/docs(?=$|[/#?])/
 
-/** Where a link of a page leads: another page, a file that the service has elsewhere, or nowhere but the repository. */
+/**
+ * Where a link of a page leads: to another page, to a file that the service serves elsewhere, or to the repository
+ * only.
+ */
 const targetOf = (file: string, files: ReadonlySet<string>, link: string): Target => {
   const root = rootFrom(pathOf(file))
   if (OWN_DOCS.test(link)) return { href: link.replace(OWN_DOCS, `${root}docs`) }
