@@ -10,7 +10,7 @@ import { EXIT_CODES } from "./remote/connection/ExitCodes.ts"
 import { instantFlag } from "./remote/Flags.ts"
 import { json, listText, recordText } from "./remote/Output.ts"
 
-/** The bundle is not valid. What is known of it is printed already. */
+/** The bundle is not valid. Its status and claims are printed already. */
 export class BundleNotValid extends Schema.TaggedError<BundleNotValid>()("BundleNotValid", { message: Schema.String }) {
   override readonly [Runtime.errorExitCode] = EXIT_CODES.notAllowed
 }
@@ -21,13 +21,13 @@ const isKeySet = (value: unknown): value is Extract<PinnedKeys, { readonly keys:
 const readKeys = Effect.fnUntraced(function* (path: string) {
   const text = yield* readText("The key set", fileInput(path))
   const noKeys = new CommandFailed({
-    message: `${path} is no key set. Save the JSON of GET /api/offline/{organizationId}/keys.`,
+    message: `${path} is not a key set. Save the JSON of GET /api/offline/{organizationId}/keys.`,
   })
   const keys = yield* Effect.try({ try: (): unknown => JSON.parse(text), catch: () => noKeys })
   return isKeySet(keys) ? keys : yield* noKeys
 })
 
-/** A time of the command line, which may be written in more ways than the times of a bundle. */
+/** A time of the command line, which accepts more formats than the times of a bundle. */
 const dateOf = Effect.fnUntraced(function* (text: string) {
   const date = new Date(text)
   return Number.isNaN(date.getTime()) ? yield* new CommandFailed({ message: `${text} is no time.` }) : date

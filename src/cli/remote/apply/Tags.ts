@@ -1,4 +1,7 @@
-/** The tags of a YAML document. A tag that nobody evaluates would leave its word as the value, so only those of the data itself are taken. */
+/**
+ * The tags of a YAML document. A tag that is not evaluated would leave its word as the value, so only those of the data
+ * itself are accepted.
+ */
 import { isAlias, isCollection, isMap, isScalar, visit } from "yaml"
 import type { Document, Node } from "yaml"
 
@@ -28,7 +31,7 @@ const isFitting = (node: Node, tag: string, isKey: boolean): boolean => {
   return SCALARS[name]?.(node.value) === true
 }
 
-/** A tag that is refused, and where its value begins in the text. */
+/** A rejected tag, and where its value begins in the text. */
 export interface WrongTag {
   readonly tag: string
   readonly offset: number

@@ -1,7 +1,7 @@
 /** Changes that were shown and wait for their confirmation. They are in memory, and end with the process. */
 import { Clock, Duration, Effect, HashMap, Option, Ref } from "effect"
 
-/** A change that nobody confirms is forgotten: what its dry run said may no longer be true. */
+/** How long a change waits for its confirmation. Later its dry run may no longer be true. */
 const MAX_AGE = Duration.minutes(10)
 
 const MAX_PENDING = 100
@@ -29,7 +29,7 @@ const sorted = (value: unknown): unknown => {
 export const makeConfirmations = Effect.gen(function* () {
   const pending = yield* Ref.make(HashMap.empty<string, Pending>())
 
-  /** Remembers a change, and returns the handle that confirms it. */
+  /** Stores a change, and returns the handle that confirms it. */
   const add = Effect.fnUntraced(function* (tool: string, given: unknown) {
     const now = yield* Clock.currentTimeMillis
     const handle = globalThis.crypto.randomUUID()
