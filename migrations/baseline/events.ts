@@ -26,7 +26,7 @@ export const events: ReadonlyArray<string> = [
   // Partial indexes of events with a position, so that writing an event updates neither index.
   `CREATE INDEX events_type ON events (organization_id, type, position) WHERE position IS NOT NULL`,
   `CREATE INDEX events_resource ON events (organization_id, resource, position) WHERE position IS NOT NULL`,
-  // Events of one actor. The type stands before the position, so that an actor's rare types are one range each; without
+  // Events of one actor. The type comes before the position, so that an actor's rare types are one range each; without
   // the filter `type`, a page merges the ranges of all types that the actor has.
   `CREATE INDEX events_actor ON events (organization_id, (actor->>'id'), type, position) WHERE position IS NOT NULL`,
   // `base` is the position before the first event of the tree of hashes. `log` says which log of the organization it is:
@@ -44,7 +44,7 @@ export const events: ReadonlyArray<string> = [
   ),
   ...table(
     "webhook_outbox",
-    "An event that somebody has subscribed to, written in its transaction, until its deliveries are queued. Grows while dispatchers are behind.",
+    "An event that an endpoint has subscribed to, written in its transaction, until its deliveries are queued. Grows while dispatchers are behind.",
     `
     organization_id uuid NOT NULL,
     event_id uuid NOT NULL,
