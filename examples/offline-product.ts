@@ -1,6 +1,6 @@
 /**
- * A product behind an air gap: it verifies a bundle, decides by it for a month of simulated time, keeps a ledger of what it used,
- * and brings that back.
+ * A product behind an air gap: it verifies a bundle, decides by it for a month of simulated time, keeps a ledger of
+ * what it used, and uploads it.
  *
  * Run it on a new organization, because it creates a catalogue and a customer:
  *

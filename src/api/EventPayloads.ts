@@ -31,7 +31,7 @@ import { eventNames } from "../kernel/values/EventNames.ts"
 import type { ChangeName, EventName } from "../kernel/contract/Event.ts"
 import { Uuid } from "../kernel/values/Identifiers.ts"
 
-/** What an event adds to a record or its parent, beside the example of the record itself. */
+/** The properties that an event adds to the example of a record or its parent. */
 const extended = <F extends Schema.Struct.Fields, G extends Schema.Struct.Fields>(
   name: string,
   record: Schema.Struct<F>,

@@ -33,7 +33,7 @@ import * as SealedCursors from "../infra/SealedCursors.ts"
 import * as SecretBox from "../infra/SecretBox.ts"
 import { Shutdown } from "../kernel/ports/Shutdown.ts"
 
-/** What all domains stand on. */
+/** The services that all domains use. */
 const ports = Layer.mergeAll(
   Transactions.layer,
   DedicatedConnections.layer,

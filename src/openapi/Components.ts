@@ -1,6 +1,6 @@
 /**
- * Named schemas of the documents. The generator makes a schema anew wherever its definition is annotated again, e.g.
- * with the status of a response, and numbers the copies. A name here has one schema.
+ * Named schemas of the documents. The generator creates another copy of a schema wherever its definition is annotated
+ * again, e.g. with the status of a response, and numbers the copies. A name here has one schema.
  */
 import { Predicate } from "effect"
 import type { SchemaAST } from "effect"
@@ -15,7 +15,7 @@ interface Candidate {
   readonly identifier: string | undefined
 }
 
-/** What the definitions say of a component beside its schema. */
+/** What the definitions say about a component besides its schema. */
 export interface ComponentFacts {
   readonly example?: unknown
   readonly descriptions: Descriptions

@@ -59,7 +59,7 @@ const MIN_SERVER_VERSION = 150_000
 
 const MIN_CITUS_VERSION = 13
 
-/** Refuses a server or an extension Citus that is too old, and what the service does not do on Citus. */
+/** Rejects a server or a Citus extension that is too old, and settings that the service does not support on Citus. */
 const checkServer = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql<{ version: string; citus: string | null }>`

@@ -42,8 +42,8 @@ const placementProblem = ({ apart, misplaced, partitions, unguarded, withLocalTr
 }
 
 /**
- * Asks the nodes of a Citus cluster, at most once a minute. Returns none on plain PostgreSQL. It does not affect readiness: while a
- * worker is away, the organizations on the others are served.
+ * Queries the nodes of a Citus cluster, at most once a minute. Returns none on plain PostgreSQL. It does not affect
+ * readiness: while a worker is away, the organizations on the others are served.
  */
 export const clusterPart = (sql: PgClient.PgClient) =>
   Effect.cachedWithTTL(

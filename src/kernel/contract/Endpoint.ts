@@ -33,8 +33,8 @@ export class RequiredScope extends Context.Service<RequiredScope, Scope | "any-c
 export class Public extends Context.Service<Public, true>()("keyshelf/kernel/Public") {}
 
 /**
- * Marks an endpoint that a license key may call: only for its own instance, which the path names, or which the service looks up
- * (`by-service`). All others refuse license keys.
+ * Marks an endpoint that a license key may call: only for its own instance, which the path names, or which the service
+ * looks up (`by-service`). All others reject license keys.
  */
 export class OpenToLicenseKeys extends Context.Service<OpenToLicenseKeys, "by-path" | "by-service">()(
   "keyshelf/kernel/OpenToLicenseKeys",

@@ -64,7 +64,9 @@ export interface ReportOptions {
   readonly signal?: AbortSignal
 }
 
-/** Calls the service with one credential, such as a license key. It does nothing in the background unless you ask for it. */
+/**
+ * Calls the service with one credential, such as a license key. It does nothing in the background unless you start it.
+ */
 export interface ProductClient {
   /** Asks whether an instance may use an entitlement, by default one more. Changes nothing. */
   readonly check: (

@@ -16,8 +16,8 @@ import { own } from "./Wire.ts"
 const FORMAT = "keyshelf-usage-buffer"
 
 /**
- * Locks a file beside the buffer. The system ends the lock with the process, however that ends: SQLite is the one module of
- * Node.js that locks files so.
+ * Locks a file next to the buffer. The system ends the lock with the process, however that ends: SQLite is the one
+ * module of Node.js that locks files so.
  */
 const lockFile = async (path: string): Promise<() => void> => {
   const { DatabaseSync } = await import("node:sqlite").catch((cause: unknown) => {

@@ -1,4 +1,4 @@
-/** Asks the service what a plan would do to other records, by the dry runs of its steps. */
+/** Shows what a plan would do to other records, by dry runs of its steps. */
 import { Effect, Option, Predicate, Schema } from "effect"
 import { EXIT_CODES } from "../connection/ExitCodes.ts"
 import type { CommandFailed } from "../../Failure.ts"

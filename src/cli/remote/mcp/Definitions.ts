@@ -5,7 +5,7 @@ import { readOperationList } from "../Operations.ts"
 
 type JsonSchema = OperationList["$defs"]
 
-/** The arguments of a tool as JSON Schema. Parameters of the path and the query are properties beside `body`. */
+/** The arguments of a tool as JSON Schema. Parameters of the path and the query are properties next to `body`. */
 export interface InputSchema {
   readonly type: "object"
   readonly properties: JsonSchema

@@ -102,7 +102,7 @@ const addFiles = Effect.fnUntraced(function* (
     const path = pathBelow((yield* HttpServerRequest.HttpServerRequest).url)
     const asset = files.assets.get(path)
     if (asset !== undefined) return yield* Asset.respond(asset)
-    // A missing script must not be answered with the page: after an upgrade, old pages still ask for old names.
+    // A missing script must not get the page as its response: after an upgrade, old pages still request old names.
     return path.startsWith(HASHED) ? HttpServerResponse.empty({ status: 404 }) : yield* page
   })
   // The router adds `/console` itself.

@@ -90,7 +90,7 @@ const positionOf = (guide: Guide): number => {
   return position === -1 ? pages.length : position
 }
 
-/** The list of all pages, beside each page. */
+/** The list of all pages, shown next to each page. */
 const contents = (guides: ReadonlyArray<Guide>, current: Guide): string => {
   const root = rootFrom(current.path)
   const item = ({ path, title }: Guide, label = title) =>

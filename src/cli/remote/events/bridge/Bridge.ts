@@ -1,6 +1,7 @@
 /**
- * Brings the events of one organization into a broker, in the order of the stream, at least once. The position is stored
- * after the broker has acknowledged the events before it, so a bridge that is killed repeats some events and leaves none out.
+ * Forwards the events of one organization to a broker, in the order of the stream, at least once. The position is
+ * stored after the broker has acknowledged the events before it, so a bridge that is killed repeats some events and
+ * leaves none out.
  *
  * If an organization has several bridges, only one works, and the newest takes over at once:
  *
