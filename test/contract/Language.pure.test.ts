@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
+import { readdirSync, readFileSync, statSync } from "node:fs"
 import { join, relative, resolve } from "node:path"
 
 const root = resolve(import.meta.dirname, "../..")
@@ -136,13 +136,17 @@ const proseOf = (page: string): ReadonlyArray<Passage> => {
   })
 }
 
+const SLASHES = /^\s*(?:\/\*\*|\*\/?|\/\/)\s?(.*?)(?:\*\/)?$|\s\/\/ (.*)$/
+const HASHES = /^\s*# ?(.*)$|\s# (.*)$/
+
 const COMMENT: Readonly<Record<string, RegExp>> = {
-  ts: /^\s*(?:\/\*\*|\*\/?|\/\/)\s?(.*?)(?:\*\/)?$|\s\/\/ (.*)$/,
-  tsx: /^\s*(?:\/\*\*|\*\/?|\/\/)\s?(.*?)(?:\*\/)?$|\s\/\/ (.*)$/,
-  mjs: /^\s*(?:\/\*\*|\*\/?|\/\/)\s?(.*?)(?:\*\/)?$|\s\/\/ (.*)$/,
-  go: /^\s*\/\/ ?(.*)$|\s\/\/ (.*)$/,
-  sh: /^\s*# ?(.*)$|\s# (.*)$/,
-  yaml: /^\s*# ?(.*)$|\s# (.*)$/,
+  ts: SLASHES,
+  tsx: SLASHES,
+  mjs: SLASHES,
+  go: SLASHES,
+  sh: HASHES,
+  conf: HASHES,
+  yaml: HASHES,
 }
 
 /** The comments of a source. Those of Python are lines that begin with `#`, and texts in three quotation marks. */
@@ -167,7 +171,6 @@ const commentsOf = (source: string, extension: string): ReadonlyArray<Passage> =
 
 const filesIn = (place: string): ReadonlyArray<string> => {
   const path = join(root, place)
-  if (!existsSync(path)) return []
   if (statSync(path).isFile()) return [path]
   return readdirSync(path, { recursive: true, encoding: "utf8" }).map((file) => join(path, file))
 }
@@ -196,7 +199,7 @@ const findings = (pattern: RegExp, instead: string): ReadonlyArray<string> =>
 describe("comments and pages", () => {
   it("are read from each kind of file, a paragraph at a time", () => {
     const kinds = new Set(passages.map(({ file }) => file.slice(file.lastIndexOf(".") + 1)))
-    assert.deepStrictEqual([...kinds].toSorted(), ["go", "md", "mjs", "py", "sh", "ts", "yaml"])
+    assert.deepStrictEqual([...kinds].toSorted(), ["conf", "go", "md", "mjs", "py", "sh", "ts", "yaml"])
     assert.deepStrictEqual(joined(commentsOf("/**\n * It is\n * told.\n */\nrun() // Once.\n", "ts")), [
       { line: 2, text: "It is told." },
       { line: 5, text: "Once." },
