@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- --citus`: the same service on a plain server and on a Citus cluster (a coordinator and two workers), in turns.
- * All are servers of this machine's PostgreSQL, with the same settings and new databases, so the ratio is the overhead of Citus on
- * equal hardware, without the gain of workers that have machines of their own.
+ * `npm run bench -- --citus`: the same service on a plain server and on a Citus cluster (a coordinator and two
+ * workers), alternately. All are servers of this machine's PostgreSQL, with the same settings and new databases, so the
+ * ratio is the overhead of Citus on equal hardware, without the gain of workers that have machines of their own.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Redacted } from "effect"
@@ -73,7 +73,7 @@ export const compare = async (options: Options): Promise<void> => {
   console.error("Preparing both databases, which takes some minutes.")
   const comparing = Effect.gen(function* () {
     const plain = yield* plainServer({ durable: true })
-    // With the settings that Citus has unless told otherwise, such as 32 shards.
+    // With the default settings of Citus, such as 32 shards.
     const cluster = yield* citusCluster({ durable: true, citus: "" })
     const summary = yield* Effect.promise(() => measured(plain.url, cluster.coordinator.url, options))
     const counts = yield* organizationsByWorker(cluster.coordinator.url)

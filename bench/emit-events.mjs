@@ -1,6 +1,6 @@
 /**
- * Commits events of organizations in a single transaction, each with its outbox row. One endpoint subscribes to each event: the
- * names belong to the organizations in turns.
+ * Commits events of organizations in a single transaction, each with its outbox row. One endpoint subscribes to each
+ * event: the names are assigned to the organizations round robin.
  * Prints the time when the last outcome was stored, in milliseconds since 1970.
  * Usage: node emit-events.mjs <database url> <receiver> <organization ids> <count> <event name>...
  */

@@ -221,8 +221,8 @@ export const operations: ReadonlyArray<Operation> = [
 ]
 
 /**
- * Compares a plain server with a Citus cluster on the same machine, which cannot win. The targets are about two thirds of what was
- * found: below them, a statement asks more than it did.
+ * Compares a plain server with a Citus cluster on the same machine, which cannot win. The targets are about two thirds
+ * of what was found: below them, a statement costs more than it did.
  */
 const onCitus = (
   name: string,

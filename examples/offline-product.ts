@@ -1,6 +1,6 @@
 /**
- * A product behind an air gap: it verifies a bundle, decides by it for a month of simulated time, keeps a ledger of what it used,
- * and brings that back.
+ * A product behind an air gap: it verifies a bundle, decides by it for a month of simulated time, keeps a ledger of
+ * what it used, and uploads it.
  *
  * Run it on a new organization, because it creates a catalogue and a customer:
  *
@@ -57,7 +57,7 @@ const sell = async (): Promise<void> => {
   })
 }
 
-/** What is carried to the site on a stick. */
+/** The files that a USB stick carries to the site. */
 interface Stick {
   readonly bundle: string
 }
@@ -118,7 +118,10 @@ class Product {
     writeWhole(this.#file("bundle.txt"), bundle)
   }
 
-  /** The status of the bundle at a time, and its claims if it is valid. What was learnt is stored for the next time. */
+  /**
+   * The status of the bundle at a time, and its claims if it is valid. The new state is stored for the next
+   * verification.
+   */
   async verify(now: number): Promise<{ status: string; renewDue: boolean; claims?: Claims }> {
     const state = JSON.parse(this.#stored("state.json") ?? "null") as State | null
     const bundle = this.#stored("bundle.txt") ?? ""
@@ -227,7 +230,7 @@ console.log(
 )
 console.log(`After two more days, it is ${(await product.verify(start + 33 * DAY)).status}`)
 
-// The stick comes back with the ledger. The first answer gets lost, so everything is sent again.
+// The stick comes back with the ledger. The first response gets lost, so everything is sent again.
 const uploaded = await bringBack(product)
 const repeated = await bringBack(product)
 console.log(`Uploaded: ${uploaded.accepted} lines counted, ${uploaded.over} periods above the allowance`)

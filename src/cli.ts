@@ -51,7 +51,7 @@ const localCommands = [
   offlineCommand,
 ] as const
 
-// The command follows the flags for all commands, of which one has a value.
+// The command follows the global flags, one of them with a value.
 const words = process.argv.slice(2).filter((text, at, all) => !text.startsWith("-") && all[at - 1] !== "--log-level")
 const [requested] = words
 const isLocal = localCommands.some(({ name }) => name === requested)
@@ -60,7 +60,7 @@ const keyshelf = Command.make("keyshelf").pipe(
   Command.withDescription("Licensing and entitlement service"),
   Command.withSubcommands([
     { group: "Run the service", commands: localCommands },
-    // They read the API documents, which no local command needs, and which `openapi` writes.
+    // They read the API documents. No local command needs these, and `openapi` writes them.
     ...(isLocal ? [] : [{ group: "Use a running service", commands: makeRemoteCommands() }]),
   ]),
 )

@@ -12,13 +12,13 @@ import (
 // maxDigits are the digits of an amount before and after its point, as the service counts them.
 const maxDigits = 18
 
-// Amount is a decimal with all its digits, such as "25" or "0.5". "-1" is unlimited. The empty one is no amount.
+// Amount is a decimal with all its digits, such as "25" or "0.5". "-1" is unlimited. The empty one is not an amount.
 type Amount string
 
 // Units is the amount of a whole number.
 func Units(number int64) Amount { return Amount(strconv.FormatInt(number, 10)) }
 
-// Rat returns the number of an amount, and nil if the text is no decimal.
+// Rat returns the number of an amount, and nil if the text is not a decimal.
 func (amount Amount) Rat() *big.Rat { return values.Rat(string(amount)) }
 
 // MarshalJSON writes a JSON number with all digits.
@@ -35,7 +35,7 @@ func (amount *Amount) UnmarshalJSON(data []byte) error {
 	}
 	plain, ok := values.Plain(string(data))
 	if !ok {
-		return fmt.Errorf("%s is no amount", data)
+		return fmt.Errorf("%s is not an amount", data)
 	}
 	*amount = Amount(plain)
 	return nil
@@ -45,7 +45,7 @@ func (amount *Amount) UnmarshalJSON(data []byte) error {
 func (amount Amount) countable() (string, error) {
 	plain, err := amount.plain()
 	if err != nil || values.Digits(plain) > maxDigits {
-		return "", fmt.Errorf("keyshelf: the amount %q is no decimal of at most %d digits", string(amount), maxDigits)
+		return "", fmt.Errorf("keyshelf: the amount %q is not a decimal of at most %d digits", string(amount), maxDigits)
 	}
 	return plain, nil
 }
@@ -54,5 +54,5 @@ func (amount Amount) plain() (string, error) {
 	if plain, ok := values.Plain(string(amount)); ok && values.IsDecimal(string(amount)) {
 		return plain, nil
 	}
-	return "", fmt.Errorf("%q is no decimal", string(amount))
+	return "", fmt.Errorf("%q is not a decimal", string(amount))
 }

@@ -9,7 +9,7 @@ import (
 	"keyshelf.example/keyshelf/internal/clocks"
 )
 
-// maxKnown is how many last answers a client remembers. The oldest ones are forgotten first.
+// maxKnown is the number of last answers that a client caches. It evicts the oldest ones first.
 const maxKnown = 10_000
 
 // Policy says what a check answers while the service is away.
@@ -33,7 +33,7 @@ func LastKnown(maxAge time.Duration, otherwise Policy) Policy {
 	return Policy{"lastKnown", maxAge, &otherwise}
 }
 
-// check returns what is wrong with a policy: the call fails at once, and not first when the service is away.
+// check returns what is wrong with a policy: so the call fails at once, not only when the service is away.
 func (policy Policy) check() error {
 	if policy.maxAge < 0 {
 		return errors.New("keyshelf: the age of a last known answer is 0 or more")
@@ -115,7 +115,7 @@ func (last *knownAnswer) holds(requested Amount, now time.Time) bool {
 	if last.answer.Allowed {
 		return more.Cmp(asked) <= 0
 	}
-	// A reached limit is over with its period.
+	// A reached limit ends with its period.
 	end := last.answer.CurrentPeriodEnd
 	isOver := last.answer.Reason == "LIMIT_REACHED" && end != nil && !end.After(now)
 	return more.Cmp(asked) >= 0 && !isOver

@@ -22,7 +22,7 @@ import (
 const (
 	defaultCapacity = 10_000
 	maxBatch        = 1_000
-	// The service takes bodies of up to 1 MiB.
+	// The service accepts bodies of up to 1 MiB.
 	maxBatchBytes = 900_000
 )
 
@@ -195,7 +195,7 @@ func (buffer *UsageBuffer) Close() error {
 	return buffer.journal.Close()
 }
 
-// send sends the events of lines, which stand behind others, and removes those that have a result.
+// send sends the events of lines, which follow others, and removes those that have a result.
 func (buffer *UsageBuffer) send(ctx context.Context, skip int, lines [][]byte, result *FlushResult) error {
 	events := make([]json.RawMessage, len(lines))
 	for place, line := range lines {

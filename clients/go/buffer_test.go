@@ -87,7 +87,7 @@ func report(t *testing.T, buffer *UsageBuffer, id string) string {
 
 func TestEventsSurviveARestart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "usage.jsonl")
-	first := openBuffer(t, nobody, BufferOptions{Path: path})
+	first := openBuffer(t, noListener, BufferOptions{Path: path})
 	ids := []string{report(t, first, ""), report(t, first, ""), report(t, first, "")}
 	if _, err := first.Flush(background); !IsAway(err) {
 		t.Error(err)
@@ -103,7 +103,7 @@ func TestEventsSurviveARestart(t *testing.T) {
 		t.Error(result, err)
 	}
 	second.Close()
-	if third := openBuffer(t, nobody, BufferOptions{Path: path}); third.Len() != 0 {
+	if third := openBuffer(t, noListener, BufferOptions{Path: path}); third.Len() != 0 {
 		t.Error(third.Len())
 	}
 }
@@ -111,7 +111,7 @@ func TestEventsSurviveARestart(t *testing.T) {
 // TestMain lets the test program report until it is killed.
 func TestMain(main *testing.M) {
 	if path := os.Getenv("KEYSHELF_REPORT_UNTIL_KILLED"); path != "" {
-		client, _ := New(nobody, "ksh_0")
+		client, _ := New(noListener, "ksh_0")
 		buffer, err := client.UsageBuffer(BufferOptions{Path: path})
 		for err == nil {
 			var id string
@@ -143,7 +143,7 @@ func TestWhatWasTakenIsThereAfterAKill(t *testing.T) {
 		}
 	}
 	_ = command.Wait()
-	stored := idsOf(t, openBuffer(t, nobody, BufferOptions{Path: path}))
+	stored := idsOf(t, openBuffer(t, noListener, BufferOptions{Path: path}))
 	if len(taken) < 20 || len(stored) < len(taken) || fmt.Sprint(stored[:len(taken)]) != fmt.Sprint(taken) {
 		t.Errorf("taken %v\nstored %v", taken, stored)
 	}
@@ -151,25 +151,25 @@ func TestWhatWasTakenIsThereAfterAKill(t *testing.T) {
 
 func TestALineThatWasCutOffIsLeftOut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "usage.jsonl")
-	buffer := openBuffer(t, nobody, BufferOptions{Path: path})
+	buffer := openBuffer(t, noListener, BufferOptions{Path: path})
 	report(t, buffer, "first")
 	buffer.Close()
 	content, _ := os.ReadFile(path)
 	if err := os.WriteFile(path, append(content, `{"specversion":"1.0","id":"cut`...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	again := openBuffer(t, nobody, BufferOptions{Path: path})
+	again := openBuffer(t, noListener, BufferOptions{Path: path})
 	report(t, again, "second")
 	again.Close()
-	if ids := idsOf(t, openBuffer(t, nobody, BufferOptions{Path: path})); fmt.Sprint(ids) != "[first second]" {
+	if ids := idsOf(t, openBuffer(t, noListener, BufferOptions{Path: path})); fmt.Sprint(ids) != "[first second]" {
 		t.Error(ids)
 	}
 }
 
 func TestOneProcessUsesAFileAndNoOtherFileIsOverwritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "usage.jsonl")
-	buffer := openBuffer(t, nobody, BufferOptions{Path: path})
-	if _, err := clientOf(t, nobody).UsageBuffer(BufferOptions{Path: path}); !errors.Is(err, ErrBufferLocked) {
+	buffer := openBuffer(t, noListener, BufferOptions{Path: path})
+	if _, err := clientOf(t, noListener).UsageBuffer(BufferOptions{Path: path}); !errors.Is(err, ErrBufferLocked) {
 		t.Error(err)
 	}
 	buffer.Close()
@@ -180,7 +180,7 @@ func TestOneProcessUsesAFileAndNoOtherFileIsOverwritten(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := clientOf(t, nobody).UsageBuffer(BufferOptions{Path: path}); err == nil {
+		if _, err := clientOf(t, noListener).UsageBuffer(BufferOptions{Path: path}); err == nil {
 			t.Errorf("%q is taken", content)
 		}
 		if left, _ := os.ReadFile(path); string(left) != content {
@@ -190,7 +190,7 @@ func TestOneProcessUsesAFileAndNoOtherFileIsOverwritten(t *testing.T) {
 }
 
 func TestAFullBufferTakesNoReport(t *testing.T) {
-	buffer := openBuffer(t, nobody, BufferOptions{Capacity: 1})
+	buffer := openBuffer(t, noListener, BufferOptions{Capacity: 1})
 	report(t, buffer, "")
 	if _, err := buffer.Report(oneCall); !errors.Is(err, ErrBufferFull) || buffer.Len() != 1 {
 		t.Error(err)

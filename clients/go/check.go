@@ -212,8 +212,8 @@ func (client *Client) checked(ctx context.Context, request wire.Request, count i
 		answer.Source = FromService
 	}
 	if !isAnswer {
-		// Something else than the service responded, such as the sign-in page of a network.
-		return nil, client.transport.Foreign(errors.New("the response is no answer to a check"))
+		// Something other than the service responded, such as the sign-in page of a network.
+		return nil, client.transport.Foreign(errors.New("the response is not an answer to a check"))
 	}
 	result.Confirmed = true
 	return &result, nil

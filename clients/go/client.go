@@ -28,12 +28,12 @@ type Client struct {
 // Option configures a client.
 type Option func(*wire.Transport)
 
-// WithTimeout binds one attempt of a call. The default is 10 seconds.
+// WithTimeout limits one attempt of a call. The default is 10 seconds.
 func WithTimeout(timeout time.Duration) Option {
 	return func(transport *wire.Transport) { transport.Timeout = timeout }
 }
 
-// WithDeadline binds a call with all its attempts and the time between them, beside its context. The default is 30 seconds.
+// WithDeadline limits a call with all its attempts and the time between them, in addition to its context. The default is 30 seconds.
 func WithDeadline(deadline time.Duration) Option {
 	return func(transport *wire.Transport) { transport.Deadline = deadline }
 }
@@ -53,7 +53,7 @@ func WithRoundTripper(tripper http.RoundTripper) Option {
 	return func(transport *wire.Transport) { transport.HTTP.Transport = tripper }
 }
 
-// New makes a client. The address is that of the service, such as https://keyshelf.example; an /api at its end is left
+// New creates a client. The address is that of the service, such as https://keyshelf.example; an /api at its end is left
 // out, and so is white space around the address and the token. What can never work is a *ConfigurationError.
 func New(address, token string, options ...Option) (*Client, error) {
 	base, err := wire.Address(address)

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// nobody is an address at which nothing listens.
-const nobody = "http://127.0.0.1:1"
+// noListener is an address at which nothing listens.
+const noListener = "http://127.0.0.1:1"
 
 type recorded struct {
 	method, path, body string
@@ -138,7 +138,7 @@ func TestConsumptionIsRepeatedWithItsKey(t *testing.T) {
 			}
 		}
 	}
-	if _, err := clientOf(t, nobody).Consume(background, "globex-prod", Check{Entitlement: "sso"}, ""); err == nil {
+	if _, err := clientOf(t, noListener).Consume(background, "globex-prod", Check{Entitlement: "sso"}, ""); err == nil {
 		t.Error("consumption without a key is taken")
 	}
 }
@@ -152,11 +152,13 @@ func TestAPostWithoutAKeyIsNotRepeated(t *testing.T) {
 }
 
 func TestNoErrorHasTheTokenAndNoRedirectIsFollowed(t *testing.T) {
-	client, _ := New(nobody, "ksh_secret", WithRetries(0))
+	client, _ := New(noListener, "ksh_secret", WithRetries(0))
 	if _, err := client.Check(background, "globex-prod", Check{Entitlement: "sso"}); err == nil || strings.Contains(err.Error(), "ksh_secret") {
 		t.Error(err)
 	}
-	server := serve(t, func(recorded, int) reply { return reply{status: 302, header: map[string]string{"location": nobody}} })
+	server := serve(t, func(recorded, int) reply {
+		return reply{status: 302, header: map[string]string{"location": noListener}}
+	})
 	if err := server.client(t).Call(background, "GET", "/me", nil, nil, ""); !IsProblem(err, "HTTP.302") {
 		t.Error(err)
 	}

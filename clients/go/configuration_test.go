@@ -20,7 +20,7 @@ import (
 
 const wellFormed = "https://keyshelf.example"
 
-// text is a text of a vector. Values that are no texts are for languages without types.
+// text is a text of a vector. Values that are not texts are for languages without types.
 type text struct {
 	value  string
 	isText bool

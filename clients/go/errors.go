@@ -21,7 +21,7 @@ type ConnectionError = wire.ConnectionError
 type ConfigurationError = wire.ConfigurationError
 
 var (
-	// ErrBufferFull says that a buffer holds as many events as it may. The report was not taken.
+	// ErrBufferFull says that a buffer holds as many events as it may. The report was not accepted.
 	ErrBufferFull = errors.New("keyshelf: the usage buffer is full")
 	// ErrBufferLocked says that another process uses the file of a buffer.
 	ErrBufferLocked = journal.ErrLocked

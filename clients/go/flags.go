@@ -12,7 +12,7 @@ import (
 	"keyshelf.example/keyshelf/internal/wire"
 )
 
-// maxContexts is for how many contexts a client remembers values.
+// maxContexts is the number of contexts whose values a client caches.
 const maxContexts = 100
 
 const flagsPath = "/api/ofrep/v1/evaluate/flags"
@@ -149,7 +149,7 @@ func (client *Client) evaluated(ctx context.Context, request wire.Request, last 
 		return knownFlags{}, err
 	}
 	if body.Flags == nil {
-		return knownFlags{}, client.transport.Foreign(errors.New("the response is no evaluation of flags"))
+		return knownFlags{}, client.transport.Foreign(errors.New("the response is not an evaluation of flags"))
 	}
 	fresh.flags = make(map[string]Flag, len(body.Flags))
 	for _, flag := range body.Flags {

@@ -13,7 +13,7 @@ type verdict struct {
 	Message string `json:"message"`
 }
 
-// areOfThese reports whether results are those of so many events, in their order.
+// areOfThese reports whether results are those of this many events, in their order.
 func areOfThese(verdicts []verdict, count int) bool {
 	for place, one := range verdicts {
 		if one.Index != nil && *one.Index != place {
@@ -23,7 +23,7 @@ func areOfThese(verdicts []verdict, count int) bool {
 	return len(verdicts) <= count
 }
 
-// divide sends the halves of a batch, until the event that is wrong stands alone.
+// divide sends the halves of a batch, until the event that is wrong is alone.
 func (buffer *UsageBuffer) divide(ctx context.Context, skip int, lines [][]byte, problem *ProblemError, result *FlushResult) error {
 	if len(lines) == 1 {
 		rejected := verdict{Status: "rejected", Code: problem.Code, Message: problem.Detail}
@@ -31,7 +31,7 @@ func (buffer *UsageBuffer) divide(ctx context.Context, skip int, lines [][]byte,
 		return err
 	}
 	middle := len(lines) / 2
-	// The second half first: what is removed from it does not move the first.
+	// The second half first: removing its events does not move those of the first.
 	if err := buffer.send(ctx, skip+middle, lines[middle:], result); err != nil {
 		return err
 	}

@@ -142,7 +142,7 @@ func (seat *Seat) acquire(ctx context.Context, metadata map[string]any) error {
 	default:
 	}
 	since := clocks.Read()
-	// A holder has one lease: a repeated request renews it. The key tells a repetition from the next renewal.
+	// A holder has one lease: a repeated request renews it. The key distinguishes a repetition from the next renewal.
 	request := wire.Request{Method: http.MethodPost, Path: seat.path, Body: body, IdempotencyKey: wire.NewID()}
 	response, err := seat.transport.Send(ctx, request)
 	if err != nil {
@@ -156,7 +156,7 @@ func (seat *Seat) acquire(ctx context.Context, metadata map[string]any) error {
 		return err
 	}
 	if lease.ID == "" || lease.ExpiresAt == "" {
-		return seat.transport.Foreign(errors.New("the response is no lease"))
+		return seat.transport.Foreign(errors.New("the response is not a lease"))
 	}
 	// The time counts from before the request: the seat is never taken for held longer than by the service.
 	seat.mutex.Lock()

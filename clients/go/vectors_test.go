@@ -18,7 +18,7 @@ func instantOf(t *testing.T, text string) time.Time {
 	t.Helper()
 	millis, ok := values.Millis(text)
 	if !ok {
-		t.Fatalf("%q is no instant", text)
+		t.Fatalf("%q is not an instant", text)
 	}
 	return time.UnixMilli(millis)
 }

@@ -37,7 +37,7 @@ type WebhookActor struct {
 	Name string `json:"name"`
 }
 
-// WebhookError says that a request is no genuine delivery: answer 401. Reason is MISSING_HEADER, MALFORMED_TIMESTAMP,
+// WebhookError says that a request is not a genuine delivery: answer 401. Reason is MISSING_HEADER, MALFORMED_TIMESTAMP,
 // TOO_OLD, TOO_NEW, BAD_SIGNATURE or MALFORMED_BODY.
 type WebhookError struct{ Reason string }
 

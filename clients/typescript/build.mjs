@@ -53,7 +53,7 @@ for (const name of ["core", "platform", "webhooks"]) {
     types.replaceAll(/\n *\* @example (?:(?!\*\/)[^])*?(?=\n *\*\/)/g, "") + table,
   )
 }
-// npm packs a license that lies beside the manifest.
+// npm packs a license that is next to the manifest.
 copyFileSync(join(root, "LICENSE"), join(here, "LICENSE"))
 for (const project of ["tsconfig.json", "tsconfig.offline.json"]) {
   compile(require.resolve("typescript/bin/tsc"), "--project", project)

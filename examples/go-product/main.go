@@ -1,4 +1,5 @@
-// Command go-product is a small product with a license: it exports jobs, and asks Keyshelf what its instance may do.
+// Command go-product is a small product with a license: it exports jobs, and checks with Keyshelf what its instance may
+// do.
 //
 //	cd examples/go-product
 //	KEYSHELF_URL=http://127.0.0.1:8080 KEYSHELF_TOKEN=ksh_... KEYSHELF_INSTANCE=globex-prod go run . anna job-1 job-2

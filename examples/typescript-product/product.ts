@@ -1,5 +1,5 @@
 /**
- * A small product with a license: it exports jobs, and asks Keyshelf what its instance may do.
+ * A small product with a license: it exports jobs, and checks with Keyshelf what its instance may do.
  *
  *   npm install ./keyshelf-client-0.1.0.tgz
  *   KEYSHELF_URL=http://127.0.0.1:8080 KEYSHELF_TOKEN=ksh_... KEYSHELF_INSTANCE=globex-prod node product.ts anna job-1 job-2
@@ -25,7 +25,7 @@ const client = createProductClient({
 })
 
 const signInPage = async (): Promise<string> => {
-  // Customers keep their sign-in for an hour without the service. Who never had it does not get it.
+  // Customers keep single sign-on for an hour without the service. Those who never had it do not get it.
   const sso = await client.check(instance, "sso", { whenAway: lastKnown(HOUR, "closed") })
   return sso.allowed ? "single sign-on" : "password"
 }
@@ -51,7 +51,7 @@ const seat = await client.acquireSeat(instance, "editors", { holder: user, ttlSe
   console.log(`no seat: ${error.detail}`)
   process.exit(1)
 })
-// Reports wait in a file: they survive a restart, and times without the service.
+// Reports wait in a file: they survive a restart, and outages of the service.
 const usage = await client.usageBuffer({ path: process.env["KEYSHELF_BUFFER"] ?? "usage.jsonl" })
 try {
   for (const job of jobs) {

@@ -69,7 +69,7 @@ export const events: ReadonlyArray<string> = [
   ),
   ...table(
     "webhook_outbox",
-    "An event that somebody has subscribed to, written in its transaction, until its deliveries are queued. Grows while dispatchers are behind.",
+    "An event that an endpoint has subscribed to, written in its transaction, until its deliveries are queued. Grows while dispatchers are behind.",
     `
     organization_id uuid NOT NULL,
     event_id uuid NOT NULL,

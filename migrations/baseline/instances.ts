@@ -1,9 +1,10 @@
 import { searchIndexes, table } from "../statements.ts"
 
 const instanceTables: ReadonlyArray<string> = [
-  // `grace_days`: its own days of grace; without them, those of the license version. `overrides` repeats its current overrides, by the id
-  // of their entitlement, so that a check reads them with the instance. `offline_sequence`: the sequence of its last offline bundle.
-  // `allowances_until`: the latest `open_until` of its allowances. A check reads allowances only of instances that have one.
+  // `grace_days`: its own days of grace; if null, those of the license version. `overrides` repeats its current
+  // overrides, by the id of their entitlement, so that a check reads them with the instance. `offline_sequence`: the
+  // sequence of its last offline bundle. `allowances_until`: the latest `open_until` of its allowances. A check reads
+  // allowances only of instances that have one.
   ...table(
     "instances",
     "A license in use by a customer. Grows with each instance.",

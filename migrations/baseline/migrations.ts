@@ -6,7 +6,7 @@ export const migrations: ReadonlyArray<string> = [
   // of `instance_slugs`.
   ...table(
     "license_migrations",
-    "A move of many instances from one license version to another. Grows with each one that is asked for.",
+    "A move of many instances from one license version to another. Grows with each requested move.",
     `
     organization_id uuid NOT NULL REFERENCES organizations (id),
     id uuid NOT NULL,

@@ -1,6 +1,6 @@
 import { table } from "../statements.ts"
 
-/** Offline bundles, what voids them, and the ledgers that sites bring back. */
+/** Offline bundles, their revocations, and the ledgers that sites upload. */
 export const offline: ReadonlyArray<string> = [
   // The rows outlive their instances: a site still has the bundle, and may report its usage until `usage_until`.
   ...table(

@@ -18,6 +18,6 @@ export const organizations: ReadonlyArray<string> = [
     removed_by jsonb
   `,
   ),
-  // Every look-up of a credential asks whether its organization is removed. The index is nearly always empty.
+  // Every look-up of a credential checks whether its organization is removed. The index is nearly always empty.
   `CREATE INDEX organizations_removed ON organizations (id) WHERE removed_at IS NOT NULL`,
 ]

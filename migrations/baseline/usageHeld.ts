@@ -38,8 +38,8 @@ const reservations: ReadonlyArray<string> = [
 ]
 
 const leases: ReadonlyArray<string> = [
-  // `decided_at` is the latest instant of a decision, so that a node whose clock is behind renews no lease whose seat another node has
-  // given away. `most_held` is at least the number of live leases.
+  // `decided_at` is the latest instant of a decision, so that a node whose clock is behind renews no lease whose seat
+  // another node has assigned since. `most_held` is at least the number of live leases.
   ...table(
     "usage_seats",
     "The seats of an entitlement in an instance: the lock of its leases. Grows by a row for each instance and entitlement that is leased.",
@@ -56,7 +56,7 @@ const leases: ReadonlyArray<string> = [
     "WITH (fillfactor = 20)",
   ),
   `CREATE INDEX usage_seats_entitlement ON usage_seats (organization_id, entitlement_id)`,
-  // No index has a column that a renewal changes, and pages have room, so that renewals leave no dead rows behind (HOT).
+  // No index has a column that a renewal changes, and pages have room, so that renewals add no index entries (HOT).
   // `sweep_after` is the end of the day on which the lease ends: it changes once a day.
   ...table(
     "usage_leases",
@@ -86,7 +86,7 @@ const leases: ReadonlyArray<string> = [
 const allowances: ReadonlyArray<string> = [
   ...table(
     "offline_allowances",
-    "What an offline bundle reserves of an entitlement for its site. Grows with each bundle that has allowances; deleted some time after the site can report no more usage.",
+    "What an offline bundle reserves of an entitlement for its site. Grows with each bundle that has allowances; deleted some time after the site can no longer report usage.",
     `
     organization_id uuid NOT NULL,
     instance_id uuid NOT NULL,
@@ -116,5 +116,5 @@ const allowances: ReadonlyArray<string> = [
   ),
 ]
 
-/** What is held of usage: by reservations, by seats, and by sites without a connection. */
+/** What reservations, seats and sites without a connection reserve of usage. */
 export const usageHeld: ReadonlyArray<string> = [...reservations, ...leases, ...allowances]

@@ -1,6 +1,6 @@
 /**
- * The payload of each event: the body of a delivery to a webhook endpoint, and an item of `GET /events` (contract, section 6, and
- * contract, part 2, section 10). The documents describe them as webhooks, and the suite validates all emitted events against them.
+ * The payload of each event: the body of a delivery to a webhook endpoint, and an item of `GET /events`
+ * (`docs/events.md`). The documents describe them as webhooks, and the suite validates all emitted events against them.
  */
 import { Array as Arr, Record, Schema, SchemaAST, String as Str } from "effect"
 import { AccessToken, ServiceAccount } from "../domains/access/Model.ts"
@@ -31,7 +31,7 @@ import { eventNames } from "../kernel/values/EventNames.ts"
 import type { ChangeName, EventName } from "../kernel/contract/Event.ts"
 import { Uuid } from "../kernel/values/Identifiers.ts"
 
-/** What an event adds to a record or its parent, beside the example of the record itself. */
+/** The properties that an event adds to the example of a record or its parent. */
 const extended = <F extends Schema.Struct.Fields, G extends Schema.Struct.Fields>(
   name: string,
   record: Schema.Struct<F>,
@@ -117,8 +117,8 @@ const ForkedLedger = extended(
 )
 
 /**
- * By event: the schema of `data` (the record after the change, or before a deletion), what happened, and of a change an example of
- * what was before.
+ * By event: the schema of `data` (the record after the change, or before a deletion), what happened, and, for a change,
+ * an example of the values before it.
  */
 const events = {
   LICENSE_ARCHIVED: [License, "A license was archived", { lifecycleState: "PUBLISHED" }],
@@ -237,7 +237,7 @@ const componentNameOf = (name: EventName): string => `${nameOf(name)}Event`
 
 const nameOf = (name: EventName): string => Str.snakeToPascal(name.toLowerCase())
 
-/** The properties of a record that a change gave another value. Who changed the record and when is not among them. */
+/** The properties of a record that a change gave another value. Who changed the record and when are not among them. */
 const previousOf = (event: ChangeName, data: Schema.Struct<Schema.Struct.Fields>) => {
   const { updatedAt: _at, updatedBy: _by, ...fields } = data.fields
   // A property that the record did not have is `null`.

@@ -112,7 +112,7 @@ const dispatcher = Layer.unwrap(
   }),
 )
 
-/** What the console needs to know of this process. */
+/** What the console needs to know about this process. */
 const consoleSettings = Layer.merge(
   ConsoleFiles.layer,
   Layer.effect(
@@ -185,7 +185,7 @@ type FirstCredential = "known" | "missing" | Redacted.Redacted
 
 /**
  * Ensures that a first platform credential exists. If the settings have one, it is stored. Otherwise, an embedded
- * database without a credential gets a new one, which the banner shows once. On a database of the operator's, other
+ * database without a credential gets a new one, which the banner shows once. On the operator's own database, other
  * processes may start at the same time: there a command creates it.
  */
 const firstCredential = Effect.gen(function* () {
@@ -250,7 +250,7 @@ export const serve = Effect.gen(function* () {
   // The internal listener opens first and closes last, so that it reports health during start and shutdown.
   yield* Layer.build(internalListener)
   yield* Layer.build(listeners)
-  // A start that fails on a port must not have created a credential that nobody has seen.
+  // A start that fails on a port must not leave a credential that was never shown.
   const credential = yield* firstCredential
   yield* Health.serving
   yield* banner(credential)

@@ -41,7 +41,7 @@ import * as SecretBox from "../infra/SecretBox.ts"
 import { hasCitus } from "../kernel/database/Statements.ts"
 import { Shutdown } from "../kernel/ports/Shutdown.ts"
 
-/** What all domains stand on. */
+/** The services that all domains use. */
 const ports = Layer.mergeAll(
   Transactions.layer,
   DedicatedConnections.layer,

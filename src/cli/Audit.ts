@@ -18,7 +18,7 @@ import { cannotRead, fileInput, readText, streamLines } from "./input/Input.ts"
 
 const failed = (message: string) => new CommandFailed({ message })
 
-/** A checkpoint that somebody saved in a file. */
+/** A checkpoint that was saved in a file. */
 interface SavedNote {
   readonly file: string
   readonly note: string
@@ -73,7 +73,7 @@ const linesOf = (file: string) => {
   return streamLines(input, cannotRead("The export", input))
 }
 
-/** The notes of an export. They stand at its end, and must be known before its events are verified. */
+/** The notes of an export. They are at its end, but are needed before its events are verified. */
 const notesOf = (file: string) =>
   linesOf(file).pipe(
     Stream.runFold(
@@ -167,7 +167,7 @@ const verifyDatabase = Effect.fnUntraced(function* (
   }
   let findings = 0
   for (const { id, slug: name } of organizations) {
-    // Of one log all notes are verified, and those of others are not valid for it.
+    // All notes of one log are verified. Notes of other logs are not valid for it.
     const own = organizations.length === 1 ? saved : saved.filter(isOf(id))
     const { storedSizes, verification } = yield* reader.verify({
       organizationId: id,

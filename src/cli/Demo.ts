@@ -38,7 +38,7 @@ const credentialFrom = Effect.fnUntraced(function* (flag: Option.Option<Redacted
   })
 })
 
-/** What to try first. The token is printed, because it is what the organization was made for. */
+/** What to try first. The token is printed, because the user needs it to explore the organization. */
 const invitation = ({ instances, organizationName, token }: Furnished, core: string) =>
   [
     `The organization "${organizationName}" is ready. Its token, shown this once:`,
@@ -92,7 +92,7 @@ export const demoCommand = Command.make(
     const origins = {
       core: coreUrl,
       platform: Option.getOrElse(platform, () => configured.platform),
-      // Another service than the configured one has all of its core listener.
+      // A service other than the configured one is assumed to serve everything on its core listener.
       webhooks: Option.isSome(core) ? coreUrl : Option.getOrElse(configured.webhooks, () => coreUrl),
     }
     if (!keep) return yield* play(operator).pipe(Effect.provide(Stage.layer(origins)))

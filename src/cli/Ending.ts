@@ -1,6 +1,6 @@
 /**
- * How a command ends when its output cannot be written, or when a signal stops it. A closed pipe or a full disk never stops a command
- * that changes something: changes come first, and 0 means that all of them were made.
+ * How a command ends when its output cannot be written, or when a signal stops it. A closed pipe or a full disk never
+ * stops a command that changes something: changes come before output, and exit code 0 means that all of them were made.
  */
 import { Cause, Effect, Exit, Runtime, Schema } from "effect"
 import { CliError } from "effect/cli"
@@ -8,13 +8,15 @@ import { fstatSync, writeSync } from "node:fs"
 import { constants } from "node:os"
 import { errorCode, reason } from "../infra/embedded/Errors.ts"
 
-/** Standard output does not take what this command is for, so it ends. */
+/** Standard output does not accept the output that this command exists for, so it ends. */
 export class OutputLost extends Schema.TaggedError<OutputLost>()("OutputLost", { message: Schema.String }) {}
 
 /** Commands that run until a signal ends them: that is their success. */
 const UNTIL_SIGNAL = ["serve", "mcp", "events tail", "events bridge"]
 
-/** Commands that print what they did beside their work. They succeed without a reader; the output of others is what they are for. */
+/**
+ * Commands whose output only reports their work. They succeed without a reader; other commands exist for their output.
+ */
 const WITH_PROGRESS = [
   "serve",
   "mcp",
@@ -27,7 +29,7 @@ const WITH_PROGRESS = [
   "openapi",
 ]
 
-// What a shell shows for a program that SIGPIPE ended.
+// The exit code that a shell shows for a program that SIGPIPE ended.
 const CLOSED_PIPE = 128 + constants.signals.SIGPIPE
 
 const isOneOf = (names: ReadonlyArray<string>, words: ReadonlyArray<string>): boolean =>
@@ -74,7 +76,7 @@ export const watch = (words: ReadonlyArray<string>) => {
     let code = 0
     Runtime.defaultTeardown(exit, (given) => (code = given))
     const error = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
-    // Help that was not asked for: a subcommand is missing, so nothing was done. Effect takes it as done.
+    // Help without `--help`: a subcommand is missing, so nothing was done. Effect treats this as a success.
     if (error instanceof CliError.ShowHelp) return 1
     const isLost = error instanceof OutputLost
     if (state.lost === undefined || isOneOf(WITH_PROGRESS, words) || (code !== 0 && !isLost)) return code
@@ -88,7 +90,7 @@ export const watch = (words: ReadonlyArray<string>) => {
   return { teardown }
 }
 
-/** Prints lines as the reader takes them. Ends a command that prints for long when nobody reads it any more. */
+/** Prints lines at the pace of the reader. Ends a long output once its reader is gone. */
 export const print = (text: string): Effect.Effect<void, OutputLost> =>
   Effect.callback((resume) => {
     process.stdout.write(`${text}\n`, (error) =>

@@ -21,13 +21,13 @@ const isKeySet = (value: unknown): value is Extract<PinnedKeys, { readonly keys:
 const readKeys = Effect.fnUntraced(function* (path: string) {
   const text = yield* readText("The key set", fileInput(path))
   const noKeys = new CommandFailed({
-    message: `${path} is no key set. Save the JSON of GET /api/offline/{organizationId}/keys.`,
+    message: `${path} is not a key set. Save the JSON of GET /api/offline/{organizationId}/keys.`,
   })
   const keys = yield* Effect.try({ try: (): unknown => JSON.parse(text), catch: () => noKeys })
   return isKeySet(keys) ? keys : yield* noKeys
 })
 
-/** A time of the command line, which may be written in more ways than the times of a bundle. */
+/** A time of the command line, which accepts more formats than the times of a bundle. */
 const dateOf = Effect.fnUntraced(function* (text: string) {
   const date = new Date(text)
   return Number.isNaN(date.getTime()) ? yield* new CommandFailed({ message: `${text} is no time.` }) : date

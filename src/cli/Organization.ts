@@ -26,7 +26,7 @@ const failed = (message: string) => new CommandFailed({ message })
 
 const fileFlag = Flag.String("file").pipe(Flag.withDescription("The file of the organization"))
 
-/** Before anything reads a table: keys of an installation are compared with the database when the command begins. */
+/** Runs before anything reads a table, because the command compares the installation's keys with the database first. */
 const refuseOtherSchemas = Layer.effectDiscard(
   Effect.gen(function* () {
     if (yield* hasFormerSchema) return yield* failed(FORMER_SCHEMA)
@@ -49,7 +49,7 @@ const counted = (counts: Counts): string => {
   return `${rows} rows of ${Object.keys(counts).length} tables`
 }
 
-/** Writes lines into a new file, which has its name when all of them are written. Only its owner may read it. */
+/** Writes lines into a new file, which gets its name once all of them are written. Only its owner may read it. */
 const writeFile = <A, E, R>(
   file: string,
   use: (write: (lines: ReadonlyArray<string>) => Effect.Effect<void, MoveRefused>) => Effect.Effect<A, E, R>,
@@ -105,7 +105,7 @@ const readLines = (file: string) =>
     (error) => new MoveRefused({ message: `The file ${file} cannot be read, or was cut off: ${reason(error)}` }),
   )
 
-/** Each refusal and each error of the database is one sentence. */
+/** Prints each rejection and each database error as one sentence. */
 const explained = <A, E, R>(work: Effect.Effect<A, E, R>) =>
   Effect.mapError(work, (error) => {
     if (error instanceof MoveRefused) return failed(error.message)
@@ -135,7 +135,7 @@ const exportCommand = Command.make(
   }),
 ).pipe(
   Command.withDescription(
-    "Write all rows of an organization, as they are at one moment, to a new file. Stop the requests of the organization first: the export fails if it changes meanwhile. The file contains token hashes and encrypted secrets; only you can read it.",
+    "Write all rows of an organization, as of one instant, to a new file. Stop the requests of the organization first: the export fails if it changes meanwhile. The file contains token hashes and encrypted secrets; only you can read it.",
   ),
   Command.withShortDescription("Write an organization to a file"),
 )

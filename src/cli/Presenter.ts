@@ -1,4 +1,6 @@
-/** Prints help, and errors of the command line. Help that was not asked for is part of an error, so it goes to standard error. */
+/**
+ * Prints help, and errors of the command line. Help without `--help` is part of an error, so it goes to standard error.
+ */
 import { Console, Effect } from "effect"
 import { CliOutput } from "effect/cli"
 

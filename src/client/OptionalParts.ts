@@ -1,6 +1,7 @@
 /**
- * Lets callers omit the headers and the query of an operation if all of their members are optional, as `idempotency-key` and
- * `dryRun` are. Effect's client requires the properties `headers` and `query` of every operation that declares some.
+ * Lets callers omit the headers and the query of an operation if all of their properties are optional, as
+ * `idempotency-key` and `dryRun` are. Effect's client requires the properties `headers` and `query` of every operation
+ * that declares some.
  */
 import type { Effect } from "effect"
 import type { HttpApiClient, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"

@@ -14,11 +14,11 @@ import type { Version } from "./Names.ts"
 interface FurnishedInstance {
   readonly slug: string
   readonly version: Version
-  /** Between 0.6 and 1.2; beyond the grant of its license for some. */
+  /** Between 0.6 and 1.2; above 1 it exceeds the grant of its license. */
   readonly intensity: number
 }
 
-/** How much is furnished. */
+/** The size of the furnished organization. */
 export interface Extent {
   /** Some of the names of customers. */
   readonly customers: ReadonlyArray<string>
@@ -42,11 +42,11 @@ const Results = Schema.Struct({ results: Schema.Array(Schema.Struct({ status: Sc
 const CONCURRENCY = 8
 /** Accepted, but nothing answers there: names below `.invalid` never resolve (RFC 6761). */
 const UNREACHABLE = "https://erp.example.invalid/keyshelf"
-/** How far back the API takes usage. */
+/** How far back the API accepts usage. */
 export const RECENT_DAYS = 34
 const YEAR_DAYS = 365
 
-/** The usage of a day as CloudEvents, with the calls of so many days. */
+/** The usage of a day as CloudEvents, with the calls of `days` days. */
 export const usageOfDay = (
   { intensity, slug, version }: FurnishedInstance,
   time: Date,

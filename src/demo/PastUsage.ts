@@ -1,6 +1,7 @@
 /**
- * The older usage of the furnished organization. The API takes usage of the last 35 days, as its users must not change what was billed.
- * So this reports it to the use case itself, with a clock that is set back, in a process that has the database.
+ * The older usage of the furnished organization. The API accepts usage of the last 35 days, because callers must not
+ * change what was billed. So this calls the use case itself, with a clock that is set back, in a process with access to
+ * the database.
  */
 import { Array as Arr, Clock, Effect } from "effect"
 import { MAX_EVENTS } from "../domains/usage/cloudevents/Model.ts"
@@ -16,7 +17,7 @@ import type { Furnished } from "./Furnish.ts"
 const STEP_DAYS = 3
 const OLDEST_DAYS = 364
 
-/** Reports usage from a year ago until what the API was told. */
+/** Reports usage from a year ago up to the time from which the API accepted it. */
 export const reportPastUsage = Effect.fn("Demo.reportPastUsage")(function* ({ instances, organizationId }: Furnished) {
   const cloudEvents = yield* CloudEvents
   const clock = yield* Clock.Clock

@@ -1,4 +1,4 @@
-/** What a product asks at run time: checks, usage up to the limit, flags. */
+/** The requests of a product at run time: checks, usage up to the limit, flags. */
 import { Effect, Schema } from "effect"
 import { DemoFailed, Stage } from "./Demo.ts"
 import type { Calls } from "./Demo.ts"

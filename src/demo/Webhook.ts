@@ -57,8 +57,8 @@ const startReceiver = Effect.gen(function* () {
 const isNotAllowed = (body: unknown): boolean => JSON.stringify(body ?? null).includes('"body.url"')
 
 /**
- * Creates an endpoint for a receiver of its own, changes something, and waits for the event. By default the service sends to
- * public `https` addresses only: then it says so, and goes on.
+ * Creates an endpoint for a receiver of its own, changes something, and waits for the event. By default the service
+ * sends to public `https` addresses only: then the demo says so and continues.
  */
 export const receiveWebhook = Effect.fn("Demo.receiveWebhook")(function* (
   call: Calls,
@@ -73,7 +73,7 @@ export const receiveWebhook = Effect.fn("Demo.receiveWebhook")(function* (
   if (status === 422) {
     if (!isNotAllowed(body)) return yield* new DemoFailed({ message: "The demo stopped at POST /api/webhooks: 422." })
     return yield* print(
-      "   ... which the service rejects: by default it sends to public https addresses only, so that nobody can point it at your network. Start it with SERVICE_WEBHOOKS_ALLOW_INSECURE=true to see this step.",
+      "   ... which the service rejects: by default it sends to public https addresses only, so that no caller can point it at your network. Start it with SERVICE_WEBHOOKS_ALLOW_INSECURE=true to see this step.",
     )
   }
   const endpoint = yield* shape(request, body, Endpoint)

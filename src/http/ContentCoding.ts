@@ -1,4 +1,4 @@
-/** Compresses text for clients that accept it (RFC 9110, section 12.5.3; contract, part 2, section 13). */
+/** Compresses text for clients that accept it (RFC 9110, section 12.5.3). */
 import { promisify } from "node:util"
 import { brotliCompress, constants, gzip } from "node:zlib"
 
@@ -13,7 +13,10 @@ const PREFERRED: ReadonlyArray<ContentCoding> = ["br", "gzip"]
 // A weight of RFC 9110, section 12.4.2.
 const MEMBER = /^([!#$%&'*+.^_`|~\w-]+)(?:\s*;\s*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?))?$/
 
-/** The qualities of the codings that a client lists. What is malformed is left out, so that the client gets what every client reads. */
+/**
+ * The qualities of the codings that a client lists. Malformed entries are ignored, so that such a client gets a
+ * response without a coding.
+ */
 const qualitiesOf = (acceptEncoding: string): ReadonlyMap<string, number> => {
   const qualities = new Map<string, number>()
   for (const member of acceptEncoding.toLowerCase().split(",")) {
@@ -24,8 +27,8 @@ const qualitiesOf = (acceptEncoding: string): ReadonlyMap<string, number> => {
 }
 
 /**
- * Selects the coding of a response: the one of the greatest quality, of equal ones brotli before gzip. Returns `undefined` if the client
- * accepts neither or prefers a response without a coding.
+ * Selects the coding of a response: the one with the greatest quality; brotli before gzip if they are equal. Returns
+ * `undefined` if the client accepts neither or prefers a response without a coding.
  */
 export const negotiate = (acceptEncoding: string | undefined): ContentCoding | undefined => {
   if (acceptEncoding === undefined) return undefined
@@ -43,8 +46,8 @@ const brotli = promisify(brotliCompress)
 const gzipped = promisify(gzip)
 
 /**
- * Compresses bytes on a thread of Node.js's pool. `small` takes the time to make files small that are compressed once and sent often;
- * without it compression is as fast as possible, for responses that are sent once.
+ * Compresses bytes on a thread of Node.js's pool. `small` compresses as far as possible, for files that are compressed
+ * once and sent often. Without it compression is as fast as possible, for responses that are sent once.
  */
 export const compress = (bytes: Uint8Array, coding: ContentCoding, small: boolean): Promise<Uint8Array> =>
   coding === "br"

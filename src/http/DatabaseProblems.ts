@@ -1,4 +1,7 @@
-/** What a request is told when the database failed it for now: the reason, and that it can be tried again. Any other failure is a bug. */
+/**
+ * The response when the database temporarily fails a request: the reason, and that it can be retried. Any other failure
+ * is a bug.
+ */
 import type { Cause } from "effect"
 import { isSqlError } from "effect/sql/SqlError"
 import type { SqlError } from "effect/sql/SqlError"
@@ -12,7 +15,7 @@ const TIMEOUT = `The database did not finish the request in time, and it was rol
 
 const RESTART = `The database is restarting. ${AGAIN}`
 
-/** By SQLSTATE. A transaction that lost a conflict was repeated in vain. */
+/** By SQLSTATE. A conflict is reported only after the retries of its transaction. */
 const details = new Map([
   ["55P03", `Another request is changing this record, and has not ended yet. ${AGAIN}`],
   ["40P01", CONFLICT],
@@ -51,7 +54,7 @@ const sqlErrorsOf = (cause: Cause.Cause<unknown>): ReadonlyArray<SqlError> =>
     .map((reason) => (reason._tag === "Die" ? reason.defect : reason._tag === "Fail" ? reason.error : undefined))
     .filter(isSqlError)
 
-/** Why the database failed a request for now; `undefined` if it did not. */
+/** Why the database temporarily failed a request; `undefined` if it did not. */
 export const unavailableDetail = (cause: Cause.Cause<unknown>): string | undefined =>
   sqlErrorsOf(cause)
     .map(detailOf)

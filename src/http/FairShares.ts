@@ -13,7 +13,7 @@ import { MalformedBody, ValidationFailed } from "../kernel/contract/Problem.ts"
 // A short request weighs 1: one record, or a check of some entitlements.
 const SHORT = 1
 const PAGE = 4
-/** What an organization may have in work at a time. */
+/** How much work of an organization may run at a time. */
 const MAX_WEIGHT = 32
 
 const KILOBYTE = 1024
@@ -26,15 +26,15 @@ const isRejectedRequest = (exit: Exit.Exit<unknown, unknown>): boolean => {
 // Receiving a megabyte takes the process about eight milliseconds, which is not part of the work.
 const RECEIVING_MILLIS_PER_WEIGHT = 0.25
 
-// What takes longer has waited for something else than the process.
+// A request that takes longer has waited for something other than the process.
 const MAX_MILLIS = 100
 
 const costOfRejection = ({ exit, millis, weight }: EndedWork): number =>
   isRejectedRequest(exit) ? Math.min(3 * (millis + weight * RECEIVING_MILLIS_PER_WEIGHT), MAX_MILLIS) : 0
 
 /**
- * The bounds of an organization. A request that is heavier runs alone. Who goes on sending requests that are rejected gets
- * a third of the time: each costs three times as long as it takes.
+ * The bounds of an organization. A request that is heavier runs alone. A caller that keeps sending requests that are
+ * rejected gets a third of the time: each costs three times as long as it takes.
  */
 export const fairShares: FairQueueBounds = { perKey: MAX_WEIGHT, maxTurnMillis: MAX_MILLIS, costOf: costOfRejection }
 
@@ -61,7 +61,7 @@ const weightOfBody = (length: number): number => {
   return length > 256 * KILOBYTE ? MAX_WEIGHT : Math.min(MAX_WEIGHT / 2, Math.ceil(4 * Math.sqrt(length / KILOBYTE)))
 }
 
-/** What the work of a request weighs. */
+/** The weight of a request's work. */
 export const weightOf = (
   { headers, method, url }: HttpServerRequest.HttpServerRequest,
   endpoint: HttpApiEndpoint.Top,

@@ -44,7 +44,8 @@ const SECURITY_LINES = Object.entries(SECURITY_HEADERS)
   .map(([name, value]) => `${name}: ${value}\r\n`)
   .join("")
 
-// Writes a response to the raw socket, for errors without a response object. Their path is not known, and may be one of pages.
+// Writes a response to the raw socket, for errors without a response object. Their path is unknown, and may be that of
+// a page.
 const writeProblem = (socket: Duplex, status: number, path: string) => {
   if (socket.destroyed || !socket.writable) return
   const body = problemText(status, path)

@@ -61,6 +61,6 @@ export const inheritedKeys: ReadonlyArray<Context.Key<never, unknown>> = [
 
 const inherited = new Set(inheritedKeys.map(({ key }) => key))
 
-/** The context without everything else than {@link inheritedKeys}. */
+/** The context with only the {@link inheritedKeys}. */
 export const requestContext = <R>(context: Context.Context<R>): Context.Context<R> =>
   Context.makeUnsafe(new Map(Array.from(context.mapUnsafe).filter(([key]) => inherited.has(key))))

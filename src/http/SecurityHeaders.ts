@@ -1,4 +1,4 @@
-/** The headers of the console's files, which leave a script that got into a page nothing to do (contract, part 2, section 13). */
+/** The headers of the console's files. An injected script can neither run nor send anything to another host. */
 
 /**
  * The hash of a constant style element that React Aria 1.22.1 inserts to lock scrolling behind a dialog, on WebKit with a touch
@@ -46,7 +46,7 @@ const UNUSED_FEATURES = [
   "xr-spatial-tracking",
 ]
 
-/** Headers of everything below `/console`, but for the policy of the page, and of errors below `/docs`. */
+/** Headers of everything below `/console`, except the policy of the page, and of errors below `/docs`. */
 export const SECURITY_HEADERS = {
   "content-security-policy": policyFor([]),
   "x-content-type-options": "nosniff",
@@ -58,6 +58,6 @@ export const SECURITY_HEADERS = {
 
 const PAGES = /^\/(?:(?:console|docs|openapi)(?![\w-])|$)/
 
-/** The headers of an error, which a browser may show as a page if its path is one of pages. */
+/** The headers of an error, which a browser may show as a page. */
 export const errorHeadersFor = (path: string): Readonly<Record<string, string>> =>
   PAGES.test(path) ? SECURITY_HEADERS : {}

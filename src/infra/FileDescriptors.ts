@@ -1,6 +1,7 @@
 /**
- * The limit of open files, and what happens at it. Every connection needs a file descriptor. Without a free one, the system
- * accepts and closes new connections without telling Node.js, and every connection of our own fails.
+ * The limit of open files, and what happens at it. Every connection needs a file descriptor. Without a free one, the
+ * system accepts and closes new connections without notifying Node.js, and every connection that the service opens
+ * fails.
  */
 import { Context, Effect, Layer } from "effect"
 import { closeSync, openSync, readFileSync } from "node:fs"

@@ -15,7 +15,7 @@ const derive = (key: SecretKey, purpose: string): PurposeKey => ({
   bytes: new Uint8Array(hkdfSync("sha256", Redacted.value(key.bytes), new Uint8Array(), `keyshelf/${purpose}`, 32)),
 })
 
-/** Where a process has its keys from. */
+/** Where a process got its keys. */
 export interface KeySource {
   /** `SERVICE_SECRET_KEY`, or the path of the key file. */
   readonly name: string

@@ -1,6 +1,6 @@
 /**
- * Named schemas of the documents (contract, part 2, section 10). The generator makes a schema anew wherever its definition
- * is annotated again, e.g. with the status of a response, and numbers the copies. A name here has one schema.
+ * Named schemas of the documents. The generator creates another copy of a schema wherever its definition is annotated
+ * again, e.g. with the status of a response, and numbers the copies. A name here has one schema.
  */
 import { Predicate } from "effect"
 import type { SchemaAST } from "effect"
@@ -126,8 +126,9 @@ const withoutSingleAnyOf = (part: Part): Part => {
 const isFree = (part: Part): boolean => part["type"] === "object" && !("additionalProperties" in part)
 
 /**
- * Writes schemas so that generators understand them: `{ "type": "string", "allOf": [{ "format": "uuid" }] }` as one schema, a
- * choice of one as that one, and an object with any properties as such, which would otherwise become one without properties.
+ * Writes schemas so that generators understand them: `{ "type": "string", "allOf": [{ "format": "uuid" }] }` as one
+ * schema, a choice of one as that one, and an object with any properties as such: generators would read it as one
+ * without properties.
  */
 export const simplify = (document: Part): Part =>
   mapDeep(document, (part) => {

@@ -1,6 +1,6 @@
 /**
- * Descriptions of properties, read from the definitions. The generator describes encoded values, so that it loses what is
- * said of a decoded one (a time, a number in a query) or of one with a check that JSON Schema cannot express.
+ * Descriptions of properties, read from the definitions. The generator describes encoded values. It loses the
+ * description of a decoded one (a time, a number in a query), and of one with a check that JSON Schema cannot express.
  */
 import { Predicate, SchemaAST } from "effect"
 import { isPart, mapValues, partOf } from "./Parts.ts"

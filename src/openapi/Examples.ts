@@ -1,6 +1,6 @@
 /**
- * Examples of success responses (contract, part 2, section 10). Schemas declare what is their own in an example
- * (`component("Customer", { name: "Globex" })`); ids, times, enums and other components follow, so that examples agree.
+ * Examples of success responses. Schemas declare what is their own in an example (`component("Customer", { name:
+ * "Globex" })`); ids, times, enums and other components follow, so that examples agree.
  */
 import { createHash } from "node:crypto"
 import { referencedName } from "./Components.ts"

@@ -1,6 +1,6 @@
 /**
- * Describes the parameters of operations (contract, part 2, section 10). A description is that of the parameter's schema.
- * Without one it follows from the name: `customerSlug` is the slug of the customer.
+ * Describes the parameters of operations. The description is that of the parameter's schema. Without one it follows
+ * from the name: `customerSlug` is the slug of the customer.
  */
 import { Predicate, String as Str } from "effect"
 import { HttpApi } from "effect/http-api"

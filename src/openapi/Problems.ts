@@ -1,7 +1,7 @@
 /**
- * Describes problem documents (contract, section 3). Each is the component `Problem` with a fixed code, type, status and
- * title. Adds the ones that every operation can return and that no endpoint declares: a body that is too large or of an
- * unsupported type, an internal error, an unavailable database. The documents describe those responses once.
+ * Describes problem documents. Each is the component `Problem` with a fixed code, type, status and title. Adds the ones
+ * that every operation can return and that no endpoint declares: a body that is too large or of an unsupported type, an
+ * internal error, an unavailable database. The documents describe those responses once.
  */
 import { Predicate } from "effect"
 import { undeclaredProblems } from "../kernel/contract/Problem.ts"

@@ -1,6 +1,6 @@
 /**
- * Lets responses grow within a major version (contract, part 2, section 10): a schema that no request contains accepts
- * properties of later versions. Requests reject unknown properties, and so do their schemas.
+ * Lets responses grow within a major version: a schema that no request contains accepts properties of later versions.
+ * Requests reject unknown properties, and so do their schemas.
  */
 import { mapSchemas, referencedName } from "./Components.ts"
 import { isPart, mapDeep, mapOperations, partOf } from "./Parts.ts"

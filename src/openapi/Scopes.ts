@@ -1,6 +1,6 @@
 /**
- * Adds the scope that each operation requires (contract, section 4) to the OpenAPI documents. OpenAPI 3.1 allows
- * required roles on every security scheme, not only OAuth scopes.
+ * Adds the scope that each operation requires to the OpenAPI documents. OpenAPI 3.1 allows required roles on every
+ * security scheme, not only OAuth scopes.
  */
 import { HttpApi } from "effect/http-api"
 import type { HttpApiGroup } from "effect/http-api"
@@ -25,7 +25,10 @@ const requiredScopes = <Id extends string, Groups extends HttpApiGroup.Constrain
   return scopes
 }
 
-/** Adds the required scope to the `security` of each operation. Scopes of which one is enough are alternatives. */
+/**
+ * Adds the required scope to the `security` of each operation. If one of several scopes is enough, each is an
+ * alternative.
+ */
 export const withScopes = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
 ): OperationChange => {

@@ -1,6 +1,6 @@
 /**
- * The `webhooks` section of a document (contract, part 2, section 10): what the service sends to webhook endpoints. The
- * generator knows no webhooks, so each event is an endpoint of a group of its own first, and then moves to the section.
+ * The `webhooks` section of a document: what the service sends to webhook endpoints. The generator does not support
+ * webhooks. So each event is first an endpoint of a separate group, and then moves to the section.
  */
 import { Array as Arr, Schema, String as Str } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"

@@ -85,15 +85,15 @@ describe("keyshelf offline verify", { timeout: 120_000 }, () => {
     }).pipe(Effect.scoped),
   )
 
-  it.live("says in a sentence which file is missing, or is no key set", () =>
+  it.live("says in a sentence which file is missing, or is not a key set", () =>
     Effect.gen(function* () {
       const verify = yield* files
       for (const [line, expected] of [
         ["bundle.txt", /--keys/],
         ["missing.txt --keys keys.json", /^The bundle cannot be read from missing\.txt: ENOENT/m],
         ["bundle.txt --keys missing.json", /^The key set cannot be read from missing\.json: ENOENT/m],
-        ["bundle.txt --keys empty.json", /^empty\.json is no key set\. Save the JSON of GET/m],
-        ["bundle.txt --keys bundle.txt", /^bundle\.txt is no key set\./m],
+        ["bundle.txt --keys empty.json", /^empty\.json is not a key set\. Save the JSON of GET/m],
+        ["bundle.txt --keys bundle.txt", /^bundle\.txt is not a key set\./m],
         ["bundle.txt --keys keys.json --revocations missing.txt", /^The revocation list cannot be read/m],
         ["bundle.txt --keys keys.json --at soon", /--at/],
       ] as const) {

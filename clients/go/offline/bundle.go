@@ -122,8 +122,8 @@ func verify(token string, options Options, answer *Answer) error {
 	return nil
 }
 
-// memoryOf is what a state says. It counts only if it is of this instance, and its key is still trusted. Keys that it
-// learned stay where the bundle's own key is one of them.
+// memoryOf is what a state says. It counts only if it is of this instance, and its key is still trusted. Its learned
+// keys stay if the bundle's own key is one of them.
 func memoryOf(state *State, subject string, opened opened, ring keyring) State {
 	memory := State{Subject: subject, KeyID: opened.kid, Keys: map[string]LearnedKey{}}
 	if state == nil {

@@ -14,7 +14,7 @@ type License struct {
 	Start, End string
 }
 
-// Binding says how many of which components a machine must have.
+// Binding names the components of a machine, and how many of them must match.
 type Binding struct {
 	Match int64
 	Of    []string

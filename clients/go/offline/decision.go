@@ -26,7 +26,7 @@ type Request struct {
 type Decision struct {
 	Allowed bool
 	// Reason is GRANTED, UNLIMITED, SOFT_LIMIT, LIMIT_REACHED, NOT_GRANTED, or INVALID_REQUEST if an amount of the request
-	// is negative or no decimal.
+	// is negative or not a decimal.
 	Reason string
 	// Remaining is what is left before the request; "-1" if unlimited, empty where nothing is counted.
 	Remaining string
@@ -65,7 +65,7 @@ func (claims *Claims) PeriodAt(period string, at time.Time) *Period {
 	return &found
 }
 
-// startsOf reads a list of starts. With one that is no time, the order is unknown and there are none.
+// startsOf reads a list of starts. With one that is not a time, the order is unknown and there are none.
 func startsOf(value any) ([]int64, bool) {
 	list, isList := value.([]any)
 	var starts []int64

@@ -46,7 +46,7 @@ func (failed *LedgerError) Error() string {
 	return fmt.Sprintf("keyshelf: the ledger is %s (at %d, next %d)", failed.Status, failed.At, failed.Next)
 }
 
-// Ledger is usage without a service: one CloudEvent a line, each with the hash of the line before. You store the lines and
+// Ledger is usage without a service: one CloudEvent per line, each with the hash of the line before. You store the lines and
 // upload them when you can. Goroutines may share it.
 type Ledger struct {
 	source     string
@@ -133,7 +133,7 @@ type lineAttributes struct {
 func (ledger *Ledger) Append(usage Usage) (string, error) {
 	amount := values.Rat(usage.Value)
 	if _, hasValue := usage.Data["value"]; amount == nil || hasValue {
-		return "", fmt.Errorf("keyshelf: the value %q is no decimal, or data has a value", usage.Value)
+		return "", fmt.Errorf("keyshelf: the value %q is not a decimal, or data has a value", usage.Value)
 	}
 	at := usage.Time
 	if at.IsZero() {

@@ -75,7 +75,7 @@ type trustedKey struct {
 	isPinned bool
 }
 
-// keyring finds trusted keys. A key that is pinned never counts as learned.
+// keyring finds trusted keys. A pinned key never counts as a learned key.
 type keyring struct {
 	pinned  Keys
 	learned map[string]LearnedKey

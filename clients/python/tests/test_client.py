@@ -15,7 +15,7 @@ from .server import Reply, Request, Script, Server
 
 UNAVAILABLE = Reply(503, '{"code":"Service.Unavailable"}', {"retry-after": "0"})
 #: An address at which nothing listens.
-NOBODY = "http://127.0.0.1:1"
+NO_LISTENER = "http://127.0.0.1:1"
 
 
 def client_of(server: Server, **options) -> keyshelf.Client:
@@ -55,11 +55,11 @@ class Calls(unittest.TestCase):
             sent = [request.headers["authorization"] for request in server.requests]
             self.assertEqual(sent, ["Bearer ksh_first", "Bearer ksh_second"])
         with self.assertRaises(keyshelf.ConnectionFailed) as failed:
-            keyshelf.Client(NOBODY, "ksh_secret", retries=0).check("globex-prod", "sso")
+            keyshelf.Client(NO_LISTENER, "ksh_secret", retries=0).check("globex-prod", "sso")
         self.assertNotIn("ksh_secret", str(failed.exception))
 
     def test_no_redirect_is_followed(self) -> None:
-        with Server(lambda _request, _n: Reply(302, "", {"location": f"{NOBODY}/"})) as server:
+        with Server(lambda _request, _n: Reply(302, "", {"location": f"{NO_LISTENER}/"})) as server:
             with self.assertRaises(keyshelf.ProblemError) as failed:
                 client_of(server).call("GET", "/instances/globex-prod")
             self.assertEqual((failed.exception.code, len(server.requests)), ("HTTP.302", 1))
@@ -85,7 +85,7 @@ class Calls(unittest.TestCase):
 
     def test_an_empty_slug_and_a_wrong_address_are_errors_of_the_program(self) -> None:
         with self.assertRaises(ValueError):
-            keyshelf.Client(NOBODY, "ksh_0").check("", "sso")
+            keyshelf.Client(NO_LISTENER, "ksh_0").check("", "sso")
         with self.assertRaises(ValueError):
             keyshelf.Client("keyshelf.example", "ksh_0")
 
@@ -98,7 +98,7 @@ class Calls(unittest.TestCase):
 
 class Away(unittest.TestCase):
     def test_the_caller_decides(self) -> None:
-        client = keyshelf.Client(NOBODY, "ksh_0", retries=0)
+        client = keyshelf.Client(NO_LISTENER, "ksh_0", retries=0)
         self.assertTrue(client.check("globex-prod", "sso", when_away=OPEN).allowed)
         self.assertFalse(client.check("globex-prod", "sso", when_away=CLOSED).allowed)
         for policy in (FAIL, last_known(60)):

@@ -1,5 +1,5 @@
 /**
- * How old something is, by both clocks of a machine. The monotonic one may stand still while the machine sleeps, the other one may
+ * How old something is, by both clocks of a machine. The monotonic one may stop while the machine sleeps, the other one may
  * be set: neither is enough alone.
  */
 

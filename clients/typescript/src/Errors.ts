@@ -36,7 +36,7 @@ const isValidationError = (value: unknown): value is ValidationError =>
 /** The service rejected the request, or could not handle it. */
 export class ProblemError<Code extends string = string> extends Error {
   override readonly name = "ProblemError"
-  /** The code of the problem; `HTTP.<status>` if something else than the service responded, such as a proxy. */
+  /** The code of the problem; `HTTP.<status>` if something other than the service responded, such as a proxy. */
   readonly code: Code
   readonly status: number
   readonly detail: string
@@ -48,7 +48,7 @@ export class ProblemError<Code extends string = string> extends Error {
   readonly isAway: boolean
 
   constructor(status: number, body: unknown, code: string) {
-    // What a proxy says is not shown as what the service says.
+    // A proxy's text is not shown as the service's.
     const problem = isForeign(code) ? undefined : body
     const detail = textOf(problem, "detail") ?? textOf(problem, "errorDetails") ?? `The response has status ${status}.`
     super(`${code}: ${detail}`)

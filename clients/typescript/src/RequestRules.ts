@@ -10,7 +10,7 @@ const HEADER_NAME = /^[!#$%&'*+.^_`|~\w-]+$/
 const HEADER_VALUE = /^[\t -~\x80-\xff]*$/
 const MAX_LABEL_LENGTH = 255
 
-/** An idempotency key, as the service takes it. */
+/** An idempotency key, in the form that the service accepts. */
 export const keyOf = (value: unknown): string => {
   if (typeof value === "string" && KEY.test(value)) return value
   throw new TypeError("An idempotencyKey is a text of 1 to 255 visible ASCII characters without blanks")
@@ -23,7 +23,7 @@ export const headersOf = (headers: Readonly<Record<string, string>>): Record<str
       const text = typeof value === "string" ? value.replaceAll(/^[\t\n\r ]+|[\t\n\r ]+$/g, "") : undefined
       if (text === undefined || !HEADER_NAME.test(name) || !HEADER_VALUE.test(text)) {
         throw new TypeError(
-          `The header ${JSON.stringify(name)} is no text, or has a character that headers cannot contain`,
+          `The header ${JSON.stringify(name)} is not a text, or has a character that headers cannot contain`,
         )
       }
       return [name.toLowerCase(), text]
@@ -59,8 +59,8 @@ export const queryTextOf = (name: string, value: string): string => {
 }
 
 /**
- * The JSON of a body. `JSON.stringify` writes `null` for numbers and dates that are none, which changes what is meant: an end that
- * is `null` is no end.
+ * The JSON of a body. `JSON.stringify` writes `null` for numbers and dates that are none, which changes the meaning: an
+ * end that is `null` means that there is no end.
  */
 export const jsonOf = (body: unknown): string => {
   const text: unknown = JSON.stringify(body, function (this: Readonly<Record<string, unknown>>, name, value: unknown) {
@@ -73,5 +73,5 @@ export const jsonOf = (body: unknown): string => {
     return value
   })
   if (typeof text === "string") return text
-  throw new TypeError("The body is no JSON")
+  throw new TypeError("The body is not JSON")
 }

@@ -69,5 +69,5 @@ export const codeOf = (head: ResponseHead, path: string, body: unknown): string 
   return isOfrepError(head, path, body) ? String(ownOf(body, "errorCode")) : `HTTP.${head.status}`
 }
 
-/** Whether a code is that of a response of something else than the service. */
+/** Whether a code is that of a response of something other than the service. */
 export const isForeign = (code: string): boolean => code.startsWith("HTTP.")

@@ -69,7 +69,7 @@ export const httpDateMillis = (text: string): number | undefined => {
   return isDay && hour <= 23 && minute <= 59 && second <= 60 ? millis : undefined
 }
 
-/** Milliseconds that a `Retry-After` asks for, `undefined` if it says nothing, or a date that has passed. */
+/** Milliseconds that a `Retry-After` requests, `undefined` if it says nothing, or a date that has passed. */
 const requestedDelay = (header: string, now: number): number | undefined => {
   const text = header.trim()
   if (SECONDS.test(text)) return Number(text) * 1000

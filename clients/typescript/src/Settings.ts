@@ -11,10 +11,10 @@ const DEFAULT_TIMEOUT_MS = 30_000
 /** The longest time of a timer of JavaScript, 24 days. A longer one would end at once. */
 export const MAX_TIMER_MS = 2_147_483_647
 
-/** ASCII only: a byte order mark is no white space of a setting, although `trim` removes it. */
+/** ASCII only: a byte order mark is not white space of a setting, although `trim` removes it. */
 const WHITESPACE_AT_ENDS = /^[\t\n\v\f\r ]+|[\t\n\v\f\r ]+$/g
 
-/** The text without the white space around it, which files and editors add. Empty if there is no text. */
+/** The text without the white space around it, which files and editors add. Empty if there is not a text. */
 export const trimmed = (value: unknown): string =>
   typeof value === "string" ? value.replaceAll(WHITESPACE_AT_ENDS, "") : ""
 
@@ -81,7 +81,7 @@ const functionOf = <A>(name: string, value: A): A => {
   throw new ConfigurationError(name, "must be a function")
 }
 
-/** The checked options of a client. The credential is in a private property, so that no print of an object shows it. */
+/** The checked options of a client. The credential is in a private property, so that printing an object does not show it. */
 export class Settings {
   readonly base: string
   readonly retries: number

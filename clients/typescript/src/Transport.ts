@@ -96,7 +96,7 @@ const parse = (text: string): unknown => {
   }
 }
 
-/** All that a request is but its credential. Throws what is wrong with it, so that nothing else throws while it is sent. */
+/** A complete request without its credential. Throws if the request is wrong, so that nothing else throws while it is sent. */
 const initOf = ({ body, headers = {}, idempotencyKey, method }: TextRequest) => {
   if (body !== undefined && method === "GET") throw new TypeError("A GET has no body")
   return {
@@ -108,7 +108,7 @@ const initOf = ({ body, headers = {}, idempotencyKey, method }: TextRequest) => 
       ...headersOf(headers),
     },
     ...(body === undefined ? {} : { body }),
-    // The service never redirects, and a credential must not follow the redirect of something else. Workers know no "error".
+    // The service never redirects, and a credential must not follow a redirect of another server. Workers do not support "error".
     redirect: "manual" as const,
   }
 }

@@ -10,7 +10,7 @@ export { ConfigurationError, ConnectionError, isProblem, isServiceAway, ProblemE
 export type { Problem, ValidationError } from "./Errors.ts"
 export { paginate } from "./Pages.ts"
 
-// The document also describes what the service sends, which is no operation of a client.
+// The document also describes what the service sends, which is not an operation of a client.
 type WebhookOperations = Pick<webhooks.operations, keyof typeof webhooks.table>
 
 /** A client of the Core API: a method for each operation, named by its id. */
@@ -27,7 +27,7 @@ export type Platform = platform.components["schemas"]
 /** Records and bodies of the webhook API by name, with the payload of each event: `Webhooks["CustomerCreationEvent"]`. */
 export type Webhooks = webhooks.components["schemas"]
 
-/** The payload of a delivery to a webhook endpoint. `type` tells which event it is. */
+/** The payload of a delivery to a webhook endpoint. `type` names the event. */
 export type WebhookEvent = {
   readonly [
     Name in keyof webhooks.webhooks

@@ -1,4 +1,7 @@
-/** Every text that a command reads: files, and standard input. All of them pass this file, so all have the same encodings. */
+/**
+ * Reads every text that a command gets: files and standard input. All of them are read here, so all accept the same
+ * encodings.
+ */
 import { Effect, Stream } from "effect"
 import { createReadStream } from "node:fs"
 import { reason } from "../../infra/embedded/Errors.ts"
@@ -64,7 +67,10 @@ export const readText = (what: string, input: Input): Effect.Effect<string, Comm
     catch: cannotRead(what, input),
   })
 
-/** What is read from an input, one after the other. An interruption closes the input: a generator that waits for it would not end. */
+/**
+ * The items that are read from an input, one after the other. An interruption closes the input: a generator that waits
+ * for it would not end.
+ */
 export const streamOf = <A, E>(
   input: Input,
   read: (input: Input) => AsyncGenerator<A, undefined>,

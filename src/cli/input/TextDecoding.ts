@@ -1,6 +1,6 @@
 /**
- * Decodes the bytes of a text: UTF-8, or UTF-16 with a byte order mark. Anything else is refused instead of guessed: a text in
- * another encoding would be stored with broken names.
+ * Decodes the bytes of a text: UTF-8, or UTF-16 with a byte order mark. Other encodings are rejected, not guessed: a
+ * text in another encoding would be stored with broken names.
  */
 
 /** The bytes are not the text of a known encoding. The message says where, and what to do. */

@@ -1,4 +1,4 @@
-/** The commands that ask a service, by the noun that they are about. Each stands for one operation of the API. */
+/** The remote commands, by the noun that they are about. Each calls one operation of the API. */
 import { list } from "./catalog/Entries.ts"
 import type { Noun } from "./catalog/Entries.ts"
 import { OPERATIONS_NOUNS } from "./catalog/OperationsNouns.ts"

@@ -1,4 +1,4 @@
-/** The commands that ask a running service over HTTP (docs/command-line.md). */
+/** The commands that call a running service over HTTP (docs/command-line.md). */
 import { Command } from "effect/cli"
 import { applyCommand } from "./apply/ApplyCommand.ts"
 import { exportCommand } from "./apply/ExportCommand.ts"

@@ -15,7 +15,7 @@ const Json = Schema.fromJsonString(Schema.Json)
 
 const plain = (description: string | undefined) => (description ?? "").replaceAll("`", "")
 
-/** A flag for a time, which `isPast` allows to be how long ago. */
+/** A flag for a time. With `isPast` the value may also be how long ago. */
 export const instantFlag = (name: string, isPast: boolean) =>
   Flag.String(name).pipe(
     Flag.mapEffect((value) =>
@@ -36,10 +36,10 @@ export const instantFlag = (name: string, isPast: boolean) =>
     Flag.withMetavar("time"),
   )
 
-/** Times that may be given as how long ago. Other times lie in the future as well, where that would be misread. */
+/** Times that may be given as how long ago. Other times may be in the future, where `24h` would be ambiguous. */
 const PAST: ReadonlyArray<string> = ["since", "until"]
 
-/** The flag of a value. No flag is required: `--body` may have the value, and the service names what is missing. */
+/** The flag of a value. No flag is required: `--body` may contain the value, and the service names what is missing. */
 const flagOf = (input: Input): Flag.Flag<Option.Option<unknown>> => {
   const name = flagName(input.name)
   const isPast = PAST.includes(input.name)
@@ -76,7 +76,7 @@ const flagOf = (input: Input): Flag.Flag<Option.Option<unknown>> => {
 
 const flagsOf = (inputs: ReadonlyArray<Input>) => Object.fromEntries(inputs.map((input) => [input.name, flagOf(input)]))
 
-/** The flags of every command that asks a service. */
+/** The flags of every command that calls a service. */
 export const common = {
   json: Flag.Boolean("json").pipe(
     Flag.withDescription("Print JSON as the service returns it"),
@@ -90,7 +90,7 @@ export const common = {
 
 /** The flag of an operation that is executed once, however often it is sent. */
 export const idempotencyKey = Flag.String("idempotency-key").pipe(
-  Flag.withDescription("A key of yours, with which a repeated command is executed once within 24 hours"),
+  Flag.withDescription("Your own key: a repeated command with the same key is executed once within 24 hours"),
   Flag.optional,
 )
 

@@ -42,8 +42,8 @@ export interface Operation extends ListedOperation {
 type Schemas = Readonly<Record<string, ValueSchema>>
 
 /**
- * A schema and what it stands for: a reference for its definition, and a value or `null` for the value, because no flag has the
- * value `null`. The last one decides, the first description counts.
+ * A schema and the schemas that it resolves to: a reference to its definition, and a nullable value to the value,
+ * because no flag has the value `null`. The last one determines the type; the first description is used.
  */
 const chainOf = (schema: ValueSchema, schemas: Schemas): ReadonlyArray<ValueSchema> => {
   const { $ref, anyOf = [] } = schema
@@ -90,7 +90,7 @@ export const readOperationList = (): OperationList =>
 /** Reads the operations of all APIs, by their id. */
 export const readOperations = (): ReadonlyMap<string, Operation> => {
   const { $defs, operations } = readOperationList()
-  // JSON Schemas whose keywords of other types than these are the generator's fault.
+  // JSON Schemas. A keyword of an unexpected type would be a bug of the generator.
   const schemas = $defs as unknown as Schemas
   const inputsOf = (parameters: ListedOperation["pathParameters"]) =>
     parameters.map(({ isRequired, name, schema }) => inputOf(name, schema as ValueSchema, isRequired, schemas))

@@ -1,4 +1,4 @@
-/** `keyshelf profile`: stores which services a user asks, and with which credential. */
+/** `keyshelf profile`: stores services, each with a credential for it. */
 import { Console, Effect, Redacted } from "effect"
 import { Argument, Command, Flag, Prompt } from "effect/cli"
 import { CommandFailed } from "../Failure.ts"
@@ -44,7 +44,7 @@ const set = Command.make(
   }),
 ).pipe(
   Command.withDescription(
-    "Store a service and a credential under a name. The token is read from standard input, or asked for. It is stored only if the service accepts it. The first profile becomes the current one.",
+    "Store a service and a credential under a name. The token is read from standard input, or from a prompt on a terminal. It is stored only if the service accepts it. The first profile becomes the current one.",
   ),
   Command.withShortDescription("Store a service and a credential under a name"),
   Command.withExamples([{ command: "keyshelf profile set production --url https://keyshelf.example.com < token.txt" }]),
@@ -92,11 +92,11 @@ const remove = Command.make(
     const { current, profiles } = yield* requireKnown(name)
     const { [name]: _removed, ...others } = profiles
     yield* writeProfiles({ current: current === name ? null : current, profiles: others })
-    yield* Console.error(`Removed the profile "${name}". Its token is still valid: revoke it if nobody uses it.`)
+    yield* Console.error(`Removed the profile "${name}". Its token is still valid: revoke it if it is no longer used.`)
   }),
 ).pipe(Command.withDescription("Remove a profile"))
 
 export const profileCommand = Command.make("profile").pipe(
-  Command.withDescription("Store which services you ask, and with which credential"),
+  Command.withDescription("Store services, each with a credential for it"),
   Command.withSubcommands([set, list, use, remove]),
 )

@@ -1,4 +1,4 @@
-/** Makes the request that a command line asks for. */
+/** Builds the request that a command line describes. */
 import { Effect, Option, Predicate, Schema } from "effect"
 import { CommandFailed } from "../Failure.ts"
 import { fileInput, readText, standardInput } from "../input/Input.ts"

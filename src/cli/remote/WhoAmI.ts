@@ -1,4 +1,4 @@
-/** `keyshelf whoami`: whom the service takes a command for. */
+/** `keyshelf whoami`: the identity that the service sees behind a command. */
 import { Console, Effect, Option } from "effect"
 import { Command } from "effect/cli"
 import { common } from "./Flags.ts"
@@ -25,4 +25,4 @@ export const whoAmICommand = Command.make(
     const print = Effect.flatMap(identity, (me) => Console.log(flags.json ? json(me) : recordText(me)))
     yield* asking(flags, print)
   }),
-).pipe(Command.withDescription("Show whom the service takes you for, with your organization and scopes"))
+).pipe(Command.withDescription("Show who you are to the service, with your organization and scopes"))

@@ -63,7 +63,7 @@ const inspectArray = ({ rest: [element] }: SchemaAST.Arrays): Inspect | undefine
 const inspectUnion = ({ types }: SchemaAST.Union): Inspect | undefined => {
   const members = types.flatMap((type) => inspectorOf(type) ?? [])
   if (members.length === 0) return undefined
-  // Several members may have the same number.
+  // Several properties may have the same number.
   return (value, path) => members.map((inspect) => inspect(value, path)).find((found) => found.length > 0) ?? []
 }
 
@@ -87,7 +87,7 @@ const inspectorsOf = oncePerEndpoint(({ payload }) =>
   Array.from(payload.values()).flatMap(({ schemas }) => schemas.flatMap(({ ast }) => inspectorOf(ast) ?? [])),
 )
 
-/** Whether the bodies of an endpoint have numbers outside of objects of any shape. */
+/** Whether the bodies of an endpoint have numbers outside of free-form objects. */
 export const hasNumbers = (endpoint: HttpApiEndpoint.Top): boolean => inspectorsOf(endpoint).length > 0
 
 /** What is wrong with the numbers of a body. A text that is not JSON has no such errors. */

@@ -1,6 +1,6 @@
 /**
- * Excerpts of JSON, so that naming what is wrong with a body costs no more than reading it: a decoder that collects all
- * errors takes half a second for a megabyte. Pure.
+ * Excerpts of JSON. With them, reporting the errors of a body costs as little as reading it: a decoder that collects
+ * all errors takes half a second for a megabyte. Pure.
  */
 import { Predicate } from "effect"
 
@@ -60,7 +60,7 @@ export const makeValueCounter = (maxValues: number, excerptValues = EXCERPT_VALU
       if (beginning === undefined) head.push(chunk)
       return false
     },
-    /** The first `excerptValues` values, closed so that they are JSON again; `undefined` if there are no more. */
+    /** The first `excerptValues` values, closed so that they are JSON again; `undefined` if the body has only these. */
     beginning: (): string | undefined => beginning,
   }
 }

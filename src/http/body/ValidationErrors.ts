@@ -1,4 +1,4 @@
-/** The validation errors of a body of which an excerpt was read. */
+/** The validation errors of a body, found in an excerpt of it. */
 import { Exit, Option, Schema } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { errorsOf, locatedIssues } from "../../kernel/contract/DecodingErrors.ts"

@@ -63,7 +63,10 @@ const positionOfInstance = oncePerEndpoint((endpoint) =>
   annotationOf(endpoint, OpenToLicenseKeys) === "by-path" ? endpoint.path.split("/").indexOf(":instanceSlug") : -1,
 )
 
-/** The instance that the path of a request names. As it was sent: a slug needs no encoding, so an encoded one is another one. */
+/**
+ * The instance that the path of a request names. As it was sent: a slug needs no encoding, so an encoded one does not
+ * match.
+ */
 const instanceInPath = (endpoint: HttpApiEndpoint.Top) =>
   Effect.map(HttpServerRequest.HttpServerRequest, ({ url }) => {
     const position = positionOfInstance(endpoint)

@@ -50,7 +50,7 @@ const readAttributes = Effect.fnUntraced(function* (headers: Request["headers"])
 const malformed = (message: string) =>
   new MalformedBody({ detail: `The body ${message}.`, errors: [{ location: "body", message }] })
 
-/** The member of the structured event that has its data, as JSON text. Numbers keep all their digits. */
+/** The property of the structured event that has its data, as JSON text. Numbers keep all their digits. */
 const readData = Effect.fnUntraced(function* (request: Request) {
   const bytes = Buffer.from(yield* Effect.orDie(request.arrayBuffer))
   if (bytes.length === 0) return ""
@@ -73,7 +73,7 @@ const structured = Effect.fnUntraced(function* (request: Request) {
   return Object.defineProperty(event, "text", { value: Effect.succeed(text) })
 })
 
-/** Middleware of the operation that takes usage events. Other requests than those in binary mode pass unchanged. */
+/** Middleware of the operation that takes usage events. Requests in other modes pass unchanged. */
 export const layer = Layer.succeed(
   BinaryEvents,
   BinaryEvents.of((handler) =>

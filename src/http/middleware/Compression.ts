@@ -1,6 +1,6 @@
 /**
- * Compresses responses to GET requests for clients that accept it (contract, part 2, section 13). Checks, reports and other POST requests
- * are the hot path: many clients send `accept-encoding` by default, and compressing takes longer than the check itself.
+ * Compresses responses to GET requests for clients that accept it. Checks, reports and other POST requests are the hot
+ * path: many clients send `accept-encoding` by default, and compressing takes longer than the check itself.
  */
 import { Effect } from "effect"
 import { HttpBody, HttpServerResponse } from "effect/http"
@@ -50,7 +50,7 @@ export const compressed = (
         HttpBody.uint8Array(bytes, contentType),
       ),
     ),
-    // Takes milliseconds. The caller must learn the end of the request, to count it.
+    // Takes milliseconds. The caller must notice when the request ends, to count it.
     Effect.uninterruptible,
   )
 }

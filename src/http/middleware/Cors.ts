@@ -1,7 +1,7 @@
 /**
- * Cross-origin requests of browsers to the core listener (contract, part 2, section 10; the Fetch standard, "CORS
- * protocol"). Off by default; then no request passes through this middleware. Credentials are never allowed: the API has
- * no cookies, and scripts send their token in `Authorization`.
+ * Cross-origin requests of browsers to the core listener (the Fetch standard, "CORS protocol"). Off by default; then no
+ * request passes through this middleware. Credentials are never allowed: the API has no cookies, and scripts send their
+ * token in `Authorization`.
  *
  * `HttpMiddleware.cors` of Effect answers every OPTIONS request and sends its headers to every origin, also to those
  * that are not allowed.

@@ -1,6 +1,6 @@
 /**
- * Runs a request with `?dryRun=true` in a transaction that is undone, and answers what the real one would have answered
- * (design of offline use and audit, C3). A refusal passes unchanged.
+ * Runs a request with `?dryRun=true` in a transaction that is undone, and returns what the real one would have
+ * returned. A rejection passes unchanged.
  */
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"

@@ -1,6 +1,6 @@
 /**
- * Rejects requests with an ambiguous `Host` or `Authorization` before anything reads them (contract, part 2, section
- * 10). Of several such headers Node.js uses the first, while a proxy or gateway before it may have checked the last.
+ * Rejects requests with an ambiguous `Host` or `Authorization` before anything reads them. If there are several such
+ * headers, Node.js uses the first, while a proxy or gateway before it may have checked the last.
  */
 import { Effect, Predicate } from "effect"
 import { HttpServerRespondable } from "effect/http"
@@ -15,7 +15,7 @@ export type HeaderRule = (request: Request) => Effect.Effect<HttpServerResponse.
 
 interface NodeRequest {
   readonly httpVersion: string
-  /** Names and values in turns, as they were sent. */
+  /** Names and values alternately, as they were sent. */
   readonly rawHeaders: ReadonlyArray<string>
 }
 
@@ -90,8 +90,7 @@ const isPlatformCredential = (credential: string): boolean =>
   new RegExp(`^bearer +${prefixes.platform}`, "i").test(credential)
 
 /**
- * The rule of the platform listener: it rejects every other kind of credential too, also among several, for any path
- * (section 5.5).
+ * The rule of the platform listener: it rejects every other kind of credential too, also among several, for any path.
  */
 export const platformHeaderRule: HeaderRule = (request) => {
   const host = hostRule(request)

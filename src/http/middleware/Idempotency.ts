@@ -1,6 +1,6 @@
 /**
- * Implements `Idempotency-Key`: a POST that is retried within 24 hours gets the stored response (contract, section 2).
- * The response commits in the transaction of the change, so that neither can be stored without the other.
+ * Implements `Idempotency-Key`: a POST that is retried within 24 hours gets the stored response. The response commits
+ * in the transaction of the change, so that neither can be stored without the other.
  */
 import { Duration, Effect, Exit, Layer, Option, Predicate } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -27,7 +27,7 @@ const RETENTION = Duration.hours(24)
 /** How long a request that works in several transactions holds its key at most: longer than any request may take. */
 const MAX_CLAIM = Duration.seconds(90)
 
-/** The status of a row that is no response yet, but the claim of a request in flight. */
+/** The status of a row that is not a response yet, but the claim of a request in flight. */
 const CLAIMED = 0
 
 const KEY = /^[\x21-\x7e]{1,255}$/

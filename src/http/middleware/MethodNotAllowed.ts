@@ -1,6 +1,6 @@
 /**
- * Returns 405 with `Allow` for a known path with a wrong method (contract, section 2). Methods come from the API's
- * endpoints; pages and probes outside the APIs are listed explicitly.
+ * Returns 405 with `Allow` for a known path with a wrong method. Methods come from the API's endpoints; pages and
+ * probes outside the APIs are listed explicitly.
  */
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"

@@ -1,7 +1,7 @@
 /**
  * The outermost middleware of every listener. It adds the request id to each response and completes each error to a
- * problem document with all its properties, including errors from the framework (contract, section 3). Bodies that
- * another specification defines, marked as such, pass unchanged.
+ * problem document with all its properties, including errors from the framework. Bodies that another specification
+ * defines, marked as such, pass unchanged.
  */
 import { Cause, Context, Effect, Predicate, References } from "effect"
 import { HttpBody, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -45,7 +45,7 @@ const bodyOf = (response: HttpServerResponse.HttpServerResponse): object | undef
   return Predicate.isObject(document) ? document : undefined
 }
 
-// Adds `error.message` to problems on the manifest's path, which the OpenFeature CLI prints (contract, section 5).
+// Adds `error.message` to problems on the manifest's path, which the OpenFeature CLI prints.
 const extensionsOf = ({ detail, instance, status }: ProblemDocument): object =>
   instance.startsWith("/api/openfeature/") ? { error: { message: detail, status } } : {}
 

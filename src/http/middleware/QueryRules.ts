@@ -1,6 +1,6 @@
 /**
- * Which query members a request may have (contract, part 2, section 10): those that its endpoint declares. A filter that
- * is misspelt would return everything, and `DELETE ...?dryRun=true` would delete.
+ * The query parameters that a request may have: those that its endpoint declares. Otherwise a misspelt filter would
+ * return everything, and `DELETE ...?dryRun=true` would delete.
  */
 import { SchemaAST } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"
@@ -9,7 +9,7 @@ import { MAX_ERRORS } from "../../kernel/contract/Problem.ts"
 import type { ValidationError } from "../../kernel/contract/Problem.ts"
 import { UNKNOWN } from "../../kernel/contract/DecodingErrors.ts"
 
-/** The declared members, and whether each may be repeated. */
+/** The declared parameters, and whether each may be repeated. */
 type Declared = ReadonlyMap<string, boolean>
 
 const isRepeatable = (type: SchemaAST.AST): boolean =>

@@ -1,7 +1,4 @@
-/**
- * Turns decoding errors of requests into problems that list each validation error with its location (contract, section
- * 3).
- */
+/** Turns decoding errors of requests into problems that list each validation error with its location. */
 import { Context, Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
@@ -148,7 +145,7 @@ const requireExactNumbers = (endpoint: HttpApiEndpoint.Top, request: HttpServerR
     : Effect.void
 
 /**
- * Middleware of every API. Requires declared query members and uncompressed UTF-8 bodies, reports decoding errors by
+ * Middleware of every API. Requires declared query parameters and uncompressed UTF-8 bodies, reports decoding errors by
  * location, and shares the process fairly between organizations.
  */
 export const layer = Layer.effect(

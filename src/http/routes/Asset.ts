@@ -74,7 +74,7 @@ export const respond = (asset: Asset) =>
   Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
     const accepted = negotiate(request.headers["accept-encoding"])
-    // Pictures and fonts are compressed in themselves.
+    // The formats of pictures and fonts are compressed already.
     const isCompressible = TEXT.test(asset.contentType) && asset.bytes.byteLength >= MIN_COMPRESSED_BYTES
     const coding = isCompressible ? accepted : undefined
     // Strong tags differ by coding (RFC 9110, section 8.8.3).

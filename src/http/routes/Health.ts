@@ -111,7 +111,7 @@ export const routes = HttpRouter.use(
   }),
 )
 
-/** `GET /platform/health`: the same for the operator's console. A process that is not ready is no error there. */
+/** `GET /platform/health`: the same for the operator's console. There, a process that is not ready is not an error. */
 export const platformHealth = handlersOf(
   Apis.platform(PlatformHealthApi),
   "platformHealth",

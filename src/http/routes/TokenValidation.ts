@@ -1,8 +1,8 @@
 /**
- * Serves `/tokens/validate` for gateways on the internal listener (interface specification, section 5.2;
- * docs/gateways.md). It exchanges a `ksh_` token for an internal JWT and returns that in the `Authorization` header of
- * an empty 200 response. Errors are 400, 401 or 503 problems. Gateways forward the method and path of the original request,
- * so all methods and sub-paths behave alike, and only `Authorization` is read.
+ * Serves `/tokens/validate` for gateways on the internal listener (docs/gateways.md). It exchanges a `ksh_` token for
+ * an internal JWT and returns that in the `Authorization` header of an empty 200 response. Errors are 400, 401 or 503
+ * problems. Gateways forward the method and path of the original request, so all methods and sub-paths behave alike,
+ * and only `Authorization` is read.
  */
 import { Effect, Redacted } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerRespondable, HttpServerResponse } from "effect/http"

@@ -61,7 +61,7 @@ export const readPlacement = Effect.gen(function* () {
   return placement
 })
 
-/** Asks each node of the cluster. A node that does not take a connection within two seconds does not answer. */
+/** Queries each node of the cluster. A node that accepts no connection within two seconds counts as unavailable. */
 export const readNodes = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql.withTransaction(

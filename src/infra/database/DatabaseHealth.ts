@@ -24,7 +24,7 @@ export interface Parts {
 
 type Access = "writable" | "read-only" | "standby"
 
-/** Whether prepared statements are lost, tried at most once a minute. */
+/** Whether prepared statements get lost, checked at most once a minute. */
 export const preparedCheck = (sql: PgClient.PgClient) => Effect.cachedWithTTL(losesPreparedStatements(sql), "1 minute")
 
 // A connection may differ from new ones: it keeps the setting with which it began.
@@ -42,8 +42,8 @@ const placementProblem = ({ apart, misplaced, partitions, unguarded, withLocalTr
 }
 
 /**
- * Asks the nodes of a Citus cluster, at most once a minute. Returns none on plain PostgreSQL. It does not affect readiness: while a
- * worker is away, the organizations on the others are served.
+ * Queries the nodes of a Citus cluster, at most once a minute. Returns none on plain PostgreSQL. It does not affect
+ * readiness: while a worker is away, the organizations on the others are served.
  */
 export const clusterPart = (sql: PgClient.PgClient) =>
   Effect.cachedWithTTL(
@@ -80,7 +80,7 @@ export const databaseParts = (sql: PgClient.PgClient, losesStatements: Effect.Ef
       database: (yield* losesStatements)
         ? { status: "down", tookMs, reason: PREPARED_STATEMENTS_LOST }
         : stateOf(access, tookMs, connections.canWrite()),
-      // During an upgrade an older node sees a newer schema, and works with it.
+      // During an upgrade an older node works with a newer schema.
       schema: { status: applied >= newestMigration ? "up" : "down", applied, needed: newestMigration },
       clock: {
         status: offsetMs >= -CLOCK_TOLERANCE_MS && offsetMs - tookMs <= CLOCK_TOLERANCE_MS ? "up" : "down",

@@ -62,7 +62,8 @@ const MAX_IN_FLIGHT = 256
 // The number of concurrent commits. Where a disk write takes a millisecond, half as many give half the throughput.
 const COMMIT_CONNECTIONS = 8
 
-// Statements of an organization at a time: two for each connection, of which one is on its way.
+// The maximum number of statements of an organization at a time: two for each connection, one running and one in
+// flight.
 const MAX_COMMITS = 2 * COMMIT_CONNECTIONS
 
 // Citus plans each statement again and waits for a worker: on one connection all checks of a process would wait for each other.

@@ -3,9 +3,10 @@
  * all in one colocation group: a statement that names one organization runs on one worker. What statements of all organizations
  * join with such tables is a reference table, with a copy on each node. The others stay on the coordinator.
  *
- * Citus commits on a worker first, and on the coordinator afterwards: what a worker has committed would have no outbox row if the
- * coordinator stopped in between. It commits in two phases if a table that it knows has changed on the coordinator, too. A trigger
- * sees to that: storing an outbox row, or the answer for an idempotency key, deletes from `citus_commits`, which has no rows.
+ * Citus commits on a worker first, and on the coordinator afterwards: what a worker has committed would have no outbox
+ * row if the coordinator stopped in between. It commits in two phases if a table that it knows has changed on the
+ * coordinator, too. A trigger ensures that: storing an outbox row, or the answer for an idempotency key, deletes from
+ * `citus_commits`, which has no rows.
  */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -122,7 +123,7 @@ const hasRows = Effect.gen(function* () {
 const distributeAll = (tables: ReadonlyArray<PlannedTable>) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    // Keys between tables of which one is still local are refused: they are dropped first, and added again.
+    // Citus rejects keys to a table that is still local: they are dropped first, and added again.
     const keys = yield* sql<{ table: string; name: string; definition: string }>`
       SELECT conrelid::regclass::text AS table, conname AS name, pg_get_constraintdef(oid) AS definition
       FROM pg_constraint WHERE contype = 'f' AND connamespace = 'public'::regnamespace AND conparentid = 0`

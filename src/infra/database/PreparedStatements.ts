@@ -9,7 +9,7 @@ import { isSqlError } from "effect/sql/SqlError"
 import { randomUUID } from "node:crypto"
 import { sqlStateOf } from "../../kernel/database/Statements.ts"
 
-/** What is wrong and how to mend it, for the log, readiness and `doctor`. */
+/** What is wrong and how to fix it, for the log, readiness and `doctor`. */
 export const PREPARED_STATEMENTS_LOST =
   "prepared statements do not last: the address in SERVICE_DATABASE_URL leads to a pooler in transaction mode. Set SERVICE_DATABASE_PREPARE=false"
 
@@ -71,8 +71,9 @@ const loses = Effect.fnUntraced(function* (sql: PgClient.PgClient) {
 })
 
 /**
- * Prepares a statement and runs it once more in another transaction, on connections of its own. `false` if no statements are prepared, or
- * if nothing can be said, such as while the database is down or the pooler has one session only.
+ * Prepares a statement and runs it once more in another transaction, on connections of its own. `false` if no
+ * statements are prepared, or if the result is uncertain, such as while the database is down or the pooler has only one
+ * session.
  */
 export const losesPreparedStatements = (sql: PgClient.PgClient): Effect.Effect<boolean> =>
   sql.config.prepare === false

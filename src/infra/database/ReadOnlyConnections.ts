@@ -13,10 +13,10 @@ import { ServerSockets } from "./sockets/ServerSockets.ts"
 /** How often a new connection is tried while the database cannot write or a connection gets no response. */
 const INTERVAL = "1 second"
 
-/** How often the connections are looked at. */
+/** How often the connections are inspected. */
 const CHECK_INTERVAL = "500 millis"
 
-/** How long that may take, and how long the replacement of one client's connections. */
+/** The timeout of that, and of the replacement of one client's connections. */
 const LIMIT = "2 seconds"
 
 interface Watched {
@@ -26,7 +26,7 @@ interface Watched {
 }
 
 interface Watch {
-  /** Takes note that a connection could not write. */
+  /** Records that a connection could not write. */
   readonly noticed: () => void
   /** Whether the database accepts changes, as far as is known. */
   readonly canWrite: () => boolean
@@ -42,7 +42,7 @@ export const ReadOnlyConnections = Context.Reference<Watch>("keyshelf.reference/
 /** Whether transactions of a session cannot write. Also true on a standby. */
 export const IS_READ_ONLY = "current_setting('transaction_read_only')::boolean"
 
-// A connection that began later than this can write, as can those behind it in the pool.
+// A connection that began later than this can write, and so can those after it in the pool.
 const NOW = "clock_timestamp()::text"
 
 // Two servers never have the same. It stays the same when a standby is promoted.
@@ -65,7 +65,7 @@ const close = (connection: Connection) =>
 
 /**
  * Closes the read-only connections of a client. Each is reserved until all are inspected, because the pool would hand
- * out the same one again. Those in a transaction are not seen: their next change fails, and is noticed.
+ * out the same one again. Those in a transaction are not inspected: their next change fails, which is then noticed.
  */
 const replaceConnections = ({ sql }: Watched, since: string) =>
   Effect.gen(function* () {
@@ -126,7 +126,7 @@ const make = Effect.gen(function* () {
     if (wasSuspected) yield* replaceReadOnly(isReadOnly, at)
     yield* Effect.sleep(INTERVAL)
   }).pipe(
-    // The database is away. The next turn asks again.
+    // The database is unavailable. The next check asks again.
     Effect.catch(() => Effect.sleep(INTERVAL)),
   )
 

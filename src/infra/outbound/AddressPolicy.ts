@@ -1,4 +1,4 @@
-/** Decides which URLs and addresses outbound calls may use (contract, section 6). */
+/** Decides which URLs and addresses outbound calls may use. It prevents calls into private networks (SSRF). */
 import { Result } from "effect"
 import type { IpNetwork } from "effect/net"
 import type { LookupAddress } from "node:dns"
@@ -32,7 +32,7 @@ const FETCH_PORTS =
   "139 143 161 179 389 427 465 512 513 514 515 526 530 531 532 540 548 554 556 563 587 601 636 989 990 993 995 1719 1720 " +
   "1723 2049 3659 4045 4190 5060 5061 6000 6566 6665 6666 6667 6668 6669 6679 6697 10080"
 
-// Ports of databases, caches, queues, remote desktops and container engines (contract, part 2, section 10).
+// Ports of databases, caches, queues, remote desktops and container engines.
 const INFRASTRUCTURE_PORTS = "445 1433 1521 2375 2376 2379 3306 3389 5432 5672 6379 9042 9092 9200 10250 11211 27017"
 
 const BLOCKED_PORTS = new Set(`${FETCH_PORTS} ${INFRASTRUCTURE_PORTS}`.split(" "))

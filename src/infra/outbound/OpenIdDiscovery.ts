@@ -13,7 +13,7 @@ const MAX_BYTES = 256 * 1024
 
 /** A document older than this is fetched again. */
 const FRESH_MS = Duration.toMillis("10 minutes")
-/** Minimum time between two fetches for a browser: anyone may ask for the console's configuration. */
+/** Minimum time between two fetches for a browser: anyone may request the console's configuration. */
 const PAUSE_MS = Duration.toMillis("30 seconds")
 
 const Document = Schema.Struct({

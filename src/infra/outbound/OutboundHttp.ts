@@ -1,4 +1,4 @@
-/** HTTP client for addresses that callers choose (contract, section 6). */
+/** HTTP client for addresses that callers choose. */
 import { Clock, Effect, Layer, Result } from "effect"
 import { validateHeaderValue } from "node:http"
 import { Agent, buildConnector, errors } from "undici"

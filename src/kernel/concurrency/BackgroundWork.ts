@@ -1,4 +1,7 @@
-/** Work of a role that goes on without requests: it looks for work every second, and takes it as long as there is some. */
+/**
+ * The background work of a role, without requests: it looks for work every second, and continues as long as it finds
+ * some.
+ */
 import { Effect, Option, Schedule } from "effect"
 import type { Scope } from "effect"
 import { registerHealth } from "../ports/HealthChecks.ts"

@@ -1,6 +1,6 @@
 /**
- * Bounds how much work of each key runs at once, and of all keys together. What waits runs by turns, one of each key, so
- * that a key with much work delays another by one piece at most.
+ * Bounds how much work of each key runs at once, and of all keys together. Waiting work runs round robin, one piece per
+ * key, so that a key with much work delays another by one piece at most.
  */
 import { Effect, Exit } from "effect"
 
@@ -11,8 +11,8 @@ export interface FairQueueBounds {
   /** The maximum that runs for all keys; unlimited by default. */
   readonly total?: number
   /**
-   * How many milliseconds a piece of work counts as running; unlimited by default. What takes longer waits for something
-   * else than what the queue shares.
+   * How many milliseconds a piece of work counts as running; unlimited by default. Work that takes longer is waiting
+   * for something other than what the queue shares.
    */
   readonly maxTurnMillis?: number
   /**
@@ -112,7 +112,7 @@ export const makeFairQueue = ({
     else previous.next = next
     if (next === undefined) newest = previous
     else next.previous = previous
-    // An old turn must not keep later ones in memory.
+    // An old turn must not retain later ones in memory.
     turn.previous = undefined
     turn.next = undefined
   }
@@ -128,7 +128,7 @@ export const makeFairQueue = ({
     grantLater()
   }
 
-  /** Starts what fits, one piece of each key by turns. */
+  /** Starts what fits, round robin, one piece per key. */
   const grant = (): void => {
     isGrantDue = false
     for (let passedOver = 0; passedOver < waitingQueues.size; passedOver++) {
@@ -151,7 +151,7 @@ export const makeFairQueue = ({
   const grantLater = (): void => {
     if (isGrantDue || waitingQueues.size === 0) return
     isGrantDue = true
-    // In a later turn of the event loop: what others have sent meanwhile comes first.
+    // In a later turn of the event loop, so that what other callers sent meanwhile comes first.
     setImmediate(grant)
   }
 

@@ -17,13 +17,13 @@ interface PendingRequest<Request, A, E> {
 export interface GroupCommitOptions<Request> {
   /** The maximum number of requests per batch; 100 by default. */
   readonly maxBatch?: number
-  /** If not all fit into a batch, it takes one request of each owner by turns. By default all have the same owner. */
+  /** If not all fit into a batch, it takes requests of the owners round robin. By default all have the same owner. */
   readonly ownerOf?: (request: Request) => string
   /** Interrupts the running batches when it closes. Without a scope, batches outlive every caller. */
   readonly scope?: Scope.Scope
 }
 
-/** The first items, of each owner one by turns. */
+/** The first items, round robin by owner. */
 const byTurns = <A>(items: ReadonlyArray<A>, count: number, ownerOf: (item: A) => string): ReadonlyArray<A> => {
   const queues = [...Map.groupBy(items, ownerOf).values()]
   const taken: Array<A> = []

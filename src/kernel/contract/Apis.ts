@@ -1,6 +1,6 @@
 /**
- * The service's three APIs, made of any groups. Handlers are built against the API of their one group, so that a domain never
- * imports the whole API; the router registers both under the same identifier.
+ * The service's three APIs, made from groups. Handlers are built against the API of their one group, so that a domain
+ * never imports the whole API; the router registers both under the same identifier.
  */
 import { Context } from "effect"
 import type { NonEmptyReadonlyArray } from "effect/Array"
@@ -31,7 +31,7 @@ const organizationApi = <const Id extends string, const G extends Groups>(id: Id
 /** The Core API of these groups: what organizations call. */
 export const core = <const G extends Groups>(...groups: G) => organizationApi("core", groups)
 
-/** What the Core API answers without a credential, of these groups: no caller, and no limit per credential. */
+/** The endpoints of the Core API that need no credential: they have no caller and no limit per credential. */
 export const open = <const G extends Groups>(...groups: G) =>
   HttpApi.make("core")
     .add(...groups)

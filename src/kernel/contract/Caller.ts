@@ -10,7 +10,7 @@ export const ActorReference = Schema.Struct({ id: Uuid, name: Schema.String }).a
 )
 export type ActorReference = typeof ActorReference.Type
 
-/** The platform identity: a member of every organization, never listed, and never changed (section 5.10). */
+/** The platform identity: a member of every organization, never listed, and never changed. */
 export const platformIdentity: ActorReference = {
   id: "00000000-0000-7000-8000-000000000001",
   name: "system:platform",

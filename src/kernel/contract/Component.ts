@@ -1,6 +1,6 @@
 /**
  * Names of schemas in the OpenAPI documents, so that generated clients have types that people recognise, and examples
- * of their values (contract, part 2, section 10).
+ * of their values.
  */
 import { Predicate } from "effect"
 import type { Schema } from "effect"

@@ -1,9 +1,9 @@
-/** Turns the issues of a decoder into validation errors with their locations (contract, section 3). Pure. */
+/** Turns the issues of a decoder into validation errors with their locations. Pure. */
 import { Predicate, SchemaIssue } from "effect"
 import { MAX_ERRORS } from "./Problem.ts"
 import type { ValidationError } from "./Problem.ts"
 
-/** Whether a value takes at most about `maxLength` characters as JSON. It looks at no more than these. */
+/** Whether a value takes at most about `maxLength` characters as JSON. It reads only that many. */
 export const isShort = (value: unknown, maxLength: number): boolean => {
   let left = maxLength
   const fits = (part: unknown): boolean => {
@@ -23,7 +23,7 @@ export const isShort = (value: unknown, maxLength: number): boolean => {
 }
 
 const MAX_ECHO_LENGTH = 1024
-/** The message of a property or query member that is not declared. */
+/** The message for a property or query parameter that is not declared. */
 export const UNKNOWN = "unknown property"
 
 const NOUNS: Readonly<Record<string, string>> = {
@@ -39,7 +39,7 @@ const LITERAL = /^("|\d|null$)/
 const partInWords = (part: string): string =>
   NOUNS[part] ?? (part.startsWith("{") ? "an object" : part.replace(/^a value (?=between|greater|less)/, ""))
 
-/** What a schema expects, as words: `"A" | "B" | "C"` becomes `one of "A", "B", "C"`. */
+/** What a schema expects, in words: `"A" | "B" | "C"` becomes `one of "A", "B", "C"`. */
 const inWords = (expected: string): string => {
   const parts = expected.split(" | ").map(partInWords)
   return parts.length > 2 && parts.every((part) => LITERAL.test(part))

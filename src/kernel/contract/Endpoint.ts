@@ -33,24 +33,20 @@ export class RequiredScope extends Context.Service<RequiredScope, Scope | "any-c
 export class Public extends Context.Service<Public, true>()("keyshelf/kernel/Public") {}
 
 /**
- * Marks an endpoint that a license key may call: only for its own instance, which the path names, or which the service looks up
- * (`by-service`). All others refuse license keys.
+ * Marks an endpoint that a license key may call: only for its own instance, which the path names, or which the service
+ * looks up (`by-service`). All others reject license keys.
  */
 export class OpenToLicenseKeys extends Context.Service<OpenToLicenseKeys, "by-path" | "by-service">()(
   "keyshelf/kernel/OpenToLicenseKeys",
 ) {}
 
-/**
- * Scopes of which a caller needs at least one, where the body decides which one. The service checks that one.
- */
+/** Alternative scopes: a caller needs at least one of them. The body decides which one, and the service checks it. */
 export class AnyOfScopes extends Context.Service<AnyOfScopes, ReadonlyArray<Scope>>()("keyshelf/kernel/AnyOfScopes") {}
 
 /** Marks an endpoint that people may call only with the role `ADMIN`. Machines need only its scope. */
 export class AdminsOnly extends Context.Service<AdminsOnly, true>()("keyshelf/kernel/AdminsOnly") {}
 
-/**
- * Marks an endpoint whose response contains a secret. The response is never stored for replay (contract, section 2).
- */
+/** Marks an endpoint whose response contains a secret. The response is never stored for replay. */
 export class ReturnsSecret extends Context.Service<ReturnsSecret, true>()("keyshelf/kernel/ReturnsSecret") {}
 
 /** Marks an endpoint whose body contains secrets. Errors never echo any part of the body. */
@@ -122,7 +118,10 @@ export class PublicAccess extends HttpApiMiddleware.Service<PublicAccess, { prov
   "keyshelf/kernel/PublicAccess",
 ) {}
 
-/** Counts the request against the rate limit of its credential, if limits are enabled (contract, section 3, 429). */
+/**
+ * Counts the request against the rate limit of its credential, if limits are enabled. Beyond the limit the response is
+ * 429.
+ */
 export class RateLimits extends HttpApiMiddleware.Service<RateLimits, { requires: RequestOwner }>()(
   "keyshelf/kernel/RateLimits",
   { error: RateLimited },
@@ -167,7 +166,7 @@ export const EXTERNAL_BODY = "x-keyshelf-published-body"
 
 /**
  * Marks an error response whose body is defined by another specification. It is sent unchanged, although it is not a
- * problem document. No other error may be (contract, section 9, "Flags").
+ * problem document. Only OFREP's errors need this: clients of OFREP parse its own bodies.
  */
 export const asForeignError = (
   response: HttpServerResponse.HttpServerResponse,

@@ -1,4 +1,4 @@
-/** Events of an organization's stream (interface specification, section 6; contract, section 6). */
+/** Events of an organization's stream (`docs/events.md`). */
 import { Schema } from "effect"
 import { component } from "./Component.ts"
 import { ActorReference } from "./Caller.ts"
@@ -19,7 +19,7 @@ const STATE_CHANGES = [
   "INSTANCE_ENTITLEMENT_OVERRIDDEN",
 ] as const satisfies ReadonlyArray<EventName>
 
-/** Events of changes to a record. They carry what the changed properties were before (contract, part 2, section 11). */
+/** Events of changes to a record. They carry the values of the changed properties before the change. */
 export type ChangeName = Extract<EventName, `${string}_UPDATED` | (typeof STATE_CHANGES)[number]>
 
 /** All other events: they carry the record, but no values before. */
@@ -33,8 +33,8 @@ export const isChangeName = (name: EventName): name is ChangeName =>
 export const isEventName = Schema.is(EventName)
 
 /**
- * An event in `GET /events` and webhook deliveries. `data` is the record after the change, or before a deletion; `previous` are
- * the changed properties of `data` with their values before, of changes only.
+ * An event in `GET /events` and webhook deliveries. `data` is the record after the change, or before a deletion;
+ * `previous` has the changed properties of `data` with the values before; only changes have it.
  */
 export const EventRecord = Schema.Struct({
   id: Uuid,

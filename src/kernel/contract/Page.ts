@@ -1,4 +1,4 @@
-/** Pages of lists: `{ items, hasMore, nextCursor }` with opaque cursors (contract, section 2). */
+/** Pages of lists: `{ items, hasMore, nextCursor }` with opaque cursors. */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
@@ -84,7 +84,7 @@ export interface Listing {
   readonly filters?: Readonly<Record<string, string | Date | undefined>>
 }
 
-/** The filters of a request: what it has beside the page. An empty text filters nothing. */
+/** The filters of a request: its parameters except those of the page. An empty text filters nothing. */
 export const filtersOf = <Request extends PageRequest>(request: Request): Omit<Request, keyof PageRequest> => {
   const { cursor: _, limit: __, ...filters } = request
   return Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined && value !== "")) as Omit<

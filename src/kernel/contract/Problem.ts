@@ -1,7 +1,7 @@
 /**
- * Problem documents (RFC 9457), the format of all error responses (interface specification, section 7; contract,
- * section 3). Domains declare their problems with {@link Problem}. The runtime sets `instance` and returns the problems
- * that no endpoint declares (unknown path, defect, oversized body).
+ * Problem documents (RFC 9457), the format of all error responses. Domains declare their problems with {@link Problem}.
+ * The runtime sets `instance` and returns the problems that no endpoint declares (unknown path, defect, oversized
+ * body).
  */
 import { Effect, Schema } from "effect"
 import { HttpApiError } from "effect/http-api"
@@ -72,7 +72,7 @@ export const Problem =
 
 const deletionExtensions = { impact: DeletionImpact }
 
-/** Declares the 409 of a deletion that something stands against. Its `impact` lists what. */
+/** Declares the 409 of a deletion that other records block. Its `impact` lists them. */
 export const DeletionProblem =
   <Self>() =>
   <const Code extends string>(code: Code, title: string): ProblemOf<Self, Code, 409, typeof deletionExtensions> =>

@@ -1,4 +1,4 @@
-/** Scopes: the permissions of a credential (interface specification, section 5.7; contract, section 4). Pure. */
+/** Scopes: the permissions of a credential. Pure. */
 import { Schema } from "effect"
 import { component } from "./Component.ts"
 
@@ -64,7 +64,10 @@ export const covers = (held: string, needed: string): boolean => {
 export const allows = (held: ReadonlyArray<string>, needed: string): boolean =>
   held.some((scope) => covers(scope, needed))
 
-/** The requested scopes that the caller does not hold. If there are none, they may be granted (section 5.13). */
+/**
+ * The requested scopes that the caller does not hold. If there are none, the caller may grant them: a caller can grant
+ * only scopes that it holds.
+ */
 export const missingScopes = (held: ReadonlyArray<string>, requested: ReadonlyArray<string>): ReadonlyArray<string> =>
   requested.filter((scope) => !allows(held, scope))
 

@@ -15,8 +15,9 @@ export interface RetentionJob {
 }
 
 /**
- * Returns the deletion of up to `count` due rows of a table. It skips rows that another transaction has locked, and returns how many it
- * deleted. It is planned by index: a plan of a moment when the table was small would read all of it every minute.
+ * Returns the deletion of up to `count` due rows of a table. It skips rows that another transaction has locked, and
+ * returns how many it deleted. It is planned by index: a plan made when the table was small would read all of it every
+ * minute.
  */
 export const deletionOf = Effect.fnUntraced(function* (table: string) {
   const sql = yield* PgClient.PgClient

@@ -1,12 +1,12 @@
 /**
  * The ids of a page of a filtered list. A filter whose index does not have the order of the list, such as a prefix or a
- * range of dates, is served in two ways: the first rows of the list are looked at; if they contain no page, all matches are
- * read from the index and sorted.
+ * range of dates, is served in two ways. First the statement scans the first rows of the list. If they contain no page,
+ * it reads all matches from the index and sorts them.
  */
 import type { PgClient } from "@effect/sql-pg"
 import type { Fragment } from "effect/sql/Statement"
 
-/** So many rows of the list are looked at first. If a filter matches many rows, they contain a page. */
+/** The number of rows of the list that are scanned first. If a filter matches many rows, they contain a page. */
 const PROBED_ROWS = 3000
 
 /** A filter that has no index in the order of the list. */
@@ -28,7 +28,7 @@ interface PageFilters {
   readonly unordered: ReadonlyArray<Unordered>
 }
 
-/** The columns of the order, and the order. Lists have one of both. */
+/** The sort columns, and the order by them. Every list has one of these two orders. */
 const orders = {
   newest: ["id", "id DESC"],
   display: ["display_order, id", "display_order, id"],
@@ -74,8 +74,9 @@ export const pageIds =
   }
 
 /**
- * A text without what makes no difference in a search: its case, composed characters, the final sigma, `ß` for `ss`. The indexes
- * of the baseline have names in this form. Names of ASCII, which most are, take no longer than `lower` alone.
+ * A text without the differences that a search ignores: its case, composed characters, the final sigma, `ß` for `ss`.
+ * The indexes of the baseline have names in this form. Names of ASCII, which most are, take no longer than `lower`
+ * alone.
  */
 const folded = (sql: PgClient.PgClient, text: Fragment): Fragment => sql`
   (CASE WHEN octet_length(${text}) = length(${text}) THEN lower(${text})

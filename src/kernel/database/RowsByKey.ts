@@ -1,9 +1,10 @@
 /**
  * Finds rows by their keys in the background, whatever the statistics say.
  *
- * Plans of prepared statements are kept. One of a moment when an organization had few rows takes all its rows for one row, and finds
- * `organization_id = $1 AND id = ANY($2)` by reading them all: each with each key, and with each row of a joined table. Ten minutes
- * later that is ruinous. So statements in the background begin with the keys, and look up one row for each.
+ * PostgreSQL keeps the plans of prepared statements. A plan made when an organization had few rows estimates one row
+ * for it. It finds `organization_id = $1 AND id = ANY($2)` by reading them all: each with each key, and with each row
+ * of a joined table. Ten minutes later that is ruinous. So statements in the background begin with the keys and look up
+ * one row for each.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"

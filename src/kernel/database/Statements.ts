@@ -85,8 +85,8 @@ const indexPlans = (sql: SqlClient): Effect.Effect<Fragment> =>
   })
 
 /**
- * Until the transaction ends, its statements are planned by index. Plans are kept: one of a moment when the tables were small would
- * read all of them from then on, until their statistics are new.
+ * Until the transaction ends, its statements are planned by index. PostgreSQL keeps plans: one made when the tables
+ * were small would read all of them until their statistics are updated.
  */
 export const planByIndex = (sql: SqlClient): Effect.Effect<void> =>
   Effect.flatMap(indexPlans(sql), (plans) => executed(sql`SELECT ${plans}`))
@@ -159,9 +159,9 @@ export const mayHaveCommitted = (cause: Cause.Cause<never>): boolean =>
 const citusByClient = new WeakMap<SqlClient, boolean>()
 
 /**
- * Whether the database has Citus, which distributes the tables by organization. A statement names one organization by a parameter, in
- * each of its subqueries too. Where that costs too much on one server, there is one form for each. The database is asked once for
- * each client.
+ * Whether the database has Citus, which distributes the tables by organization. A statement names one organization by a
+ * parameter, in each of its subqueries too. Where that costs too much on one server, there is one form for each. Each
+ * client asks the database once.
  */
 export const hasCitus = (sql: SqlClient): Effect.Effect<boolean> =>
   Effect.suspend(() => {

@@ -1,4 +1,4 @@
-/** The OpenID provider that people sign in with (interface specification, section 5.2; contract, sections 4 and 8). */
+/** The OpenID provider that people sign in with (`docs/sign-in.md`). */
 import { Context, Option, Schema } from "effect"
 import type { Effect } from "effect"
 import type { JSONWebKeySet } from "jose"
@@ -30,7 +30,7 @@ export const IdentityProvider = Context.Reference<Option.Option<Provider>>(
   },
 )
 
-/** What the discovery document says about signing in with a browser. All are trusted URLs. */
+/** What the discovery document says about browser sign-in. All URLs are trusted. */
 export interface SignInEndpoints {
   readonly authorizationEndpoint: string
   readonly tokenEndpoint: string

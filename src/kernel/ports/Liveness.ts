@@ -1,4 +1,4 @@
-/** The sign by which other nodes on the database tell that this process is alive. */
+/** The sign of life of this process for the other nodes on the database. */
 import { Context } from "effect"
 import type { Effect } from "effect"
 

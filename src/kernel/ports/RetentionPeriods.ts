@@ -1,4 +1,4 @@
-/** How long the installation retains rows after their end (contract, section 8). */
+/** How long the installation retains rows after their end. */
 import { Context, Duration, Option } from "effect"
 
 /** Without `events` or `usageEvents`, these are retained forever. */

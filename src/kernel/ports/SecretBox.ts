@@ -1,4 +1,4 @@
-/** Encryption at rest with the installation's keys (contract, section 8). */
+/** Encryption at rest with the installation's keys. */
 import { Context } from "effect"
 import type { Effect } from "effect"
 

@@ -1,6 +1,7 @@
 /**
- * The canonical text of a JSON document: equal for texts that have the same value, whatever their order of members, spacing,
- * escapes and spelling of numbers. Numbers are compared by their digits, because doubles would make large ones equal. Pure.
+ * The canonical text of a JSON document: equal for texts that have the same value, whatever their order of properties,
+ * spacing, escapes and spelling of numbers. Numbers are compared by their digits, because doubles would make large ones
+ * equal. Pure.
  */
 
 // Typed here because ES2026 adds them.
@@ -13,7 +14,7 @@ const json = JSON as unknown as {
   ) => unknown
 }
 
-/** A double has another text for each number of up to so many digits, and of exponents that are not extreme. */
+/** Doubles represent distinct numbers of up to this many digits distinctly, unless the exponent is extreme. */
 const SAFE_DIGITS = 15
 const SAFE_EXPONENT = 290
 
@@ -29,7 +30,7 @@ const exactNumber = (value: number, source: string): unknown => {
   if (digits === "") return 0
   if (exponent.length > MAX_EXPONENT_LENGTH) return json.rawJSON(source)
   let end = digits.length
-  // A pattern would look for the end from each zero on.
+  // A regular expression would search for the end from each zero.
   while (digits[end - 1] === "0") end--
   const power = BigInt(exponent) - BigInt(fraction.length) + BigInt(digits.length - end)
   return end <= SAFE_DIGITS && power < SAFE_EXPONENT && power > -SAFE_EXPONENT
@@ -57,8 +58,8 @@ const sorted = (value: unknown): unknown => {
 }
 
 /**
- * The canonical text of a JSON text. Of a name that occurs twice, the last member counts, as for `JSON.parse`. A text that is not
- * JSON, or too deep to be read, is returned as it is.
+ * The canonical text of a JSON text. If a name occurs twice, the last property counts, as for `JSON.parse`. A text that
+ * is not JSON, or too deep to be read, is returned as it is.
  */
 export const canonicalJson = (text: string): string => {
   try {

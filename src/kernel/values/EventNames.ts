@@ -1,4 +1,4 @@
-/** The names of all events. The specification defines the first four. */
+/** The names of all events. */
 export const eventNames = [
   "LICENSE_ARCHIVED",
   "SYSTEM_ORGANIZATION_TOKEN_ISSUED",

@@ -1,4 +1,4 @@
-/** Ids: UUIDv7 with the time of the service's Clock (contract, section 2). */
+/** Ids: UUIDv7 with the time of the service's Clock. */
 import { Effect, Schema } from "effect"
 import type { Clock } from "effect"
 import { SecureRandom } from "effect/crypto"
@@ -23,7 +23,7 @@ const blockwise = () => {
 
 const randomBytes = blockwise()
 
-// A clock that tests set would otherwise move the ids of all that follows under another clock.
+// Otherwise a clock that tests set would move all later ids under another clock.
 const generators = new WeakMap<Clock.Clock, SecureRandom.SecureRandom["Service"]>()
 
 const generatorOf = (clock: Clock.Clock): SecureRandom.SecureRandom["Service"] => {

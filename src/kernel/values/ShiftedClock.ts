@@ -1,8 +1,11 @@
-/** Clocks that are ahead of another one, or behind it. */
+/** Clocks that run ahead of another clock, or behind. */
 import { Effect } from "effect"
 import type { Clock } from "effect"
 
-/** A clock that shows the time of another one plus this many milliseconds. Durations, such as of sleeps, stay the other's. */
+/**
+ * A clock that shows the time of another one plus this many milliseconds. Durations, such as those of sleeps, are
+ * unchanged.
+ */
 export const shiftedClock = (clock: Clock.Clock, offsetMillis: () => number): Clock.Clock => {
   const millis = () => clock.currentTimeMillisUnsafe() + offsetMillis()
   const nanos = () => clock.currentTimeNanosUnsafe() + BigInt(offsetMillis()) * 1_000_000n

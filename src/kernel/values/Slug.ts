@@ -1,4 +1,4 @@
-/** Slugs: names in paths, immutable and unique per organization and kind (contract, section 2). */
+/** Slugs: names in paths, immutable and unique per organization and kind. */
 import { Effect, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 
@@ -35,12 +35,12 @@ const LETTERS: Readonly<Record<string, string>> = {
 }
 const LETTER = new RegExp(`[${Object.keys(LETTERS).join("")}]`, "g")
 
-// Files of JSON, YAML and CSV read these words as something else than a text.
+// JSON, YAML and CSV parsers read these words as something other than text.
 const LITERALS = new Set(["null", "true", "false"])
 
 /**
- * Derives a slug from a text: accents are removed, other letters without one in ASCII are written as people do who have no
- * such key, other characters become hyphens. A text without usable characters (another script, emoji) gives the fallback.
+ * Derives a slug from a text: accents are removed, letters that ASCII lacks become their usual transcription, and other
+ * characters become hyphens. A text without usable characters (another script, emoji) gives the fallback.
  */
 export const slugify = (text: string, fallback: string): string => {
   const folded = text

@@ -1,4 +1,4 @@
-/** Texts in requests: their lengths, and the characters that cannot be stored (contract, section 2). */
+/** Texts in requests: their lengths, and the characters that cannot be stored. */
 import { Predicate, Schema } from "effect"
 
 const storable = Schema.makeFilter<string>((text) => text.isWellFormed() && !text.includes("\u0000"), {
@@ -52,7 +52,7 @@ const encoder = new TextEncoder()
 // browsers, which have no `Buffer`.
 const MAX_BYTES_PER_UNIT = 3
 
-/** Whether a text has at most so many bytes in UTF-8. */
+/** Whether a text has at most this many bytes in UTF-8. */
 export const fitsBytes = (text: string, maximum: number): boolean =>
   text.length <= maximum && (text.length * MAX_BYTES_PER_UNIT <= maximum || encoder.encode(text).byteLength <= maximum)
 

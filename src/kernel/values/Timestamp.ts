@@ -67,7 +67,7 @@ export const parseInstant = (text: string): Date | undefined => {
     millis += (sign === "-" ? 1 : -1) * (hours * HOUR_MS + minutes * MINUTE_MS)
   }
   if (second === 60) {
-    // The last millisecond before it: so it stays in its month, as what it is about does.
+    // The last millisecond before the leap second, so that the instant stays in its month.
     if (!isAfterLeapSecond(millis)) return undefined
     millis--
   } else if (fraction !== undefined) {

@@ -1,8 +1,8 @@
 /**
- * Names operations after their group and endpoint, so that generated clients have functions that people recognise
- * (contract, part 2, section 10): `customers` and `list` give `listCustomers`, `create` gives `createCustomer`, and
- * `serviceAccounts` and `listTokens` give `listServiceAccountTokens`. An endpoint for which this rule gives no English
- * annotates its name: `OpenApi.annotations({ identifier: "checkInstance" })`.
+ * Names operations after their group and endpoint, so that generated clients have functions that people recognise:
+ * `customers` and `list` give `listCustomers`, `create` gives `createCustomer`, and `serviceAccounts` and `listTokens`
+ * give `listServiceAccountTokens`. An endpoint for which this rule gives no English name annotates one:
+ * `OpenApi.annotations({ identifier: "checkInstance" })`.
  */
 import { Predicate } from "effect"
 import type { OperationChange } from "../Parts.ts"

@@ -1,6 +1,6 @@
 /**
- * The operations of all APIs in one list, `openapi/operations.json`. The commands that ask a service, the tools of assistants and the
- * tables of pages are made from it, so that each of them needs no reader of OpenAPI documents.
+ * The operations of all APIs in one list, `openapi/operations.json`. The remote commands, the tools of assistants and
+ * the tables of pages are made from it, so that none of them parses OpenAPI documents.
  */
 import { Predicate, Schema } from "effect"
 import { NO_BODY } from "../../../clients/typescript/src/Responses.ts"
@@ -29,11 +29,11 @@ export const Operation = Schema.Struct({
   path: Schema.String,
   summary: Schema.String,
   description: Schema.String,
-  /** The scopes of which a credential needs one; none if any credential is accepted. */
+  /** Alternative scopes: a credential needs one of them. None if any credential is accepted. */
   scopes: Schema.Array(Schema.String),
   pathParameters: Schema.Array(Parameter),
   queryParameters: Schema.Array(Parameter),
-  /** Whether it can be asked what it would change. */
+  /** Whether it has a dry run. */
   hasDryRun: Schema.Boolean,
   takesIdempotencyKey: Schema.Boolean,
   /** The body; `null` if it has none. `schema` is `null` if the body is not JSON. Properties that cannot be changed are left out. */
@@ -44,7 +44,7 @@ export const Operation = Schema.Struct({
       example: Schema.optionalKey(Schema.Json),
     }),
   ),
-  /** What a success has: media types, or `NO_BODY`. */
+  /** The content of a success: media types, or `NO_BODY`. */
   promised: Schema.Array(Schema.String),
 })
 export type Operation = typeof Operation.Type

@@ -1,4 +1,4 @@
-// Package clocks says how old something is, by both clocks of a machine. The monotonic one may stand still while the machine
+// Package clocks says how old something is, by both clocks of a machine. The monotonic one may stop while the machine
 // sleeps, the other one may be set: neither is enough alone.
 package clocks
 

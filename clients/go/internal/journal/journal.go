@@ -1,8 +1,8 @@
 // Package journal stores the events of a buffer, in memory or in a file that survives a restart.
 //
 // The file has a line for itself and a line for each event. An event is appended and flushed to the disk before it
-// counts as taken. Events leave by a new file that replaces the old one. A last line without an end was cut off by a
-// crash: its event was never taken. Clients in other languages read the same file.
+// counts as accepted. Events leave by a new file that replaces the old one. A last line without an end was cut off by a
+// crash: its event was never accepted. Clients in other languages read the same file.
 package journal
 
 import (
@@ -61,17 +61,17 @@ func (journal *Journal) read() error {
 		return err
 	}
 	lines := bytes.Split(content, []byte("\n"))
-	// What stands behind the last line feed was cut off.
+	// The text after the last line feed is incomplete.
 	lines = lines[:len(lines)-1]
 	if len(content) > 0 {
 		var first header
 		if len(lines) == 0 || json.Unmarshal(lines[0], &first) != nil || first.Format != format || first.V != 1 || first.Source == "" {
-			return fmt.Errorf("keyshelf: %s is no usage buffer of this version", journal.path)
+			return fmt.Errorf("keyshelf: %s is not a usage buffer of this version", journal.path)
 		}
 		journal.Source = first.Source
 		for _, line := range lines[1:] {
 			if !json.Valid(line) {
-				return fmt.Errorf("keyshelf: %s has a line that is no event", journal.path)
+				return fmt.Errorf("keyshelf: %s has a line that is not an event", journal.path)
 			}
 			journal.Lines = append(journal.Lines, line)
 		}
@@ -93,7 +93,7 @@ func (journal *Journal) Append(line []byte) error {
 			err = journal.file.Sync()
 		}
 		if err != nil {
-			// What a full disk left of the line must not stand before the next one.
+			// The part of the line that a full disk stored must not precede the next one.
 			if truncated := journal.file.Truncate(end); truncated != nil {
 				return fmt.Errorf("%v, and the line cannot be removed: %w", err, truncated)
 			}
@@ -142,7 +142,7 @@ func (journal *Journal) Close() error {
 	return failed
 }
 
-// replace writes a new file and puts it in the place of the old one: at each time one of them is whole.
+// replace writes a new file and replaces the old one with it: one of them is complete at any time.
 func (journal *Journal) replace(lines [][]byte) error {
 	first, err := json.Marshal(header{format, 1, journal.Source})
 	if err != nil {

@@ -46,7 +46,7 @@ func (problem *ProblemError) outcome() Outcome {
 type ConnectionError struct {
 	Origin string
 	Cause  error
-	// isForeign says that something else than the service responded.
+	// isForeign says that something other than the service responded.
 	isForeign bool
 }
 
@@ -63,13 +63,13 @@ func (failed *ConnectionError) Unwrap() error { return failed.Cause }
 // IsAway is true.
 func (failed *ConnectionError) IsAway() bool { return true }
 
-// NewProblem reads a response to a request of a path that is no success.
+// NewProblem reads a response to a request of a path that is not a success.
 func NewProblem(status int, header http.Header, path string, body []byte) *ProblemError {
 	parsed, _ := values.ParseJSON(body)
 	members := values.Object(parsed)
 	code := codeOf(status, header.Get("content-type"), path, members)
 	if isForeign(code) {
-		// What a proxy says is not shown as what the service says.
+		// A proxy's text is not shown as the service's.
 		members = nil
 	}
 	// The clocks of both machines may differ.

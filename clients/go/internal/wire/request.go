@@ -30,7 +30,7 @@ func Path(segments ...string) (string, error) {
 		if err := Name("a slug", segment); err != nil {
 			return "", err
 		}
-		// What stands between resolves them, so that another operation would be called.
+		// A proxy on the way resolves them, so that another operation would be called.
 		if segment == "." || segment == ".." {
 			return "", fmt.Errorf("keyshelf: a slug must not be %q", segment)
 		}
@@ -52,7 +52,7 @@ func Target(verb, target string) error {
 	return nil
 }
 
-// Key checks an idempotency key, as the service takes it.
+// Key checks an idempotency key, in the form that the service accepts.
 func Key(text string) error {
 	if !key.MatchString(text) {
 		return errors.New("keyshelf: an idempotency key has 1 to 255 visible ASCII characters without blanks")

@@ -46,7 +46,7 @@ func mediaType(contentType string) string {
 	return strings.ToLower(strings.TrimSpace(before))
 }
 
-// isJSON reports whether a body is JSON. One that names no media type is read as JSON: its form decides then.
+// isJSON reports whether a body is JSON. Without a media type, a body that parses as JSON counts as JSON.
 func isJSON(contentType string) bool {
 	found := mediaType(contentType)
 	return found == "" || found == jsonType

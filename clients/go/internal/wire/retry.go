@@ -49,7 +49,7 @@ func (outcome Outcome) Delay(attempt, retries int, isIdempotent bool, random flo
 	return math.Min(initialDelayMillis*math.Pow(2, float64(attempt-1))*(0.5+random), maxDelayMillis), true
 }
 
-// requestedDelay returns the milliseconds that RetryAfter asks for, and false if it says nothing, or a date that has passed.
+// requestedDelay returns the milliseconds that RetryAfter requests, and false if it says nothing, or a date that has passed.
 func (outcome Outcome) requestedDelay() (float64, bool) {
 	after := strings.TrimSpace(outcome.RetryAfter)
 	if seconds.MatchString(after) {

@@ -34,10 +34,10 @@ func (wrong *ConfigurationError) Unwrap() error { return wrong.cause }
 // IsAway is false, also if the cause is that another service is away.
 func (wrong *ConfigurationError) IsAway() bool { return false }
 
-// whitespace is ASCII only: a byte order mark and a no-break space are no white space of a setting.
+// whitespace is ASCII only: a byte order mark and a no-break space are not white space of a setting.
 const whitespace = "\t\n\v\f\r "
 
-// minKeyBytes is the least length of Standard Webhooks. A shorter key can be guessed, and everybody knows the empty one.
+// minKeyBytes is the least length of Standard Webhooks. A shorter key can be guessed, and everyone knows the empty one.
 const minKeyBytes = 24
 
 var (

@@ -26,7 +26,7 @@ type Transport struct {
 	BaseURL string
 	// Token returns the credential. It is called for each attempt.
 	Token func(context.Context) (string, error)
-	// Timeout binds one attempt, Deadline a call with all its attempts and the time between them.
+	// Timeout limits one attempt, Deadline a call with all its attempts and the time between them.
 	Timeout  time.Duration
 	Deadline time.Duration
 	Retries  int
@@ -151,7 +151,7 @@ func (transport *Transport) exchange(ctx context.Context, request Request, body 
 		return &Response{status, header, content}, nil
 	}
 	if status < 300 || status == http.StatusNotModified {
-		return nil, transport.Foreign(fmt.Errorf("the response with status %d is no result", status))
+		return nil, transport.Foreign(fmt.Errorf("the response with status %d is not a result", status))
 	}
 	return nil, NewProblem(status, header, request.Path, content)
 }

@@ -75,7 +75,7 @@ def json_text(value: Any) -> str:
     try:
         return _json_text(value)
     except TypeError as error:
-        raise ValueError(f"The body is no JSON: {error}") from None
+        raise ValueError(f"The body is not JSON: {error}") from None
     except RecursionError:
         raise ValueError("The body is nested too deeply, or in itself") from None
 
@@ -112,20 +112,20 @@ def time_text(time: datetime | str) -> str:
 
 
 def instant_ms(text: Any) -> int:
-    """Milliseconds since 1970 of an ISO 8601 text with an offset. Raises `ValueError` if the text is no instant.
+    """Milliseconds since 1970 of an ISO 8601 text with an offset. Raises `ValueError` if the text is not an instant.
 
     A day up to 31 is taken in each month, and 24:00:00 as the next day's start, as in JavaScript: all verifiers agree.
     """
     found = _INSTANT.fullmatch(text) if isinstance(text, str) else None
     if found is None:
-        raise ValueError(f"{text!r} is no ISO 8601 date and time with an offset")
+        raise ValueError(f"{text!r} is not an ISO 8601 date and time with an offset")
     year, month, day, hour, minute, second = (int(part) for part in found.groups()[:6])
     millis = int((found[7] or "").ljust(3, "0")[:3])
     offset_hour, offset_minute = int(found[9] or 0), int(found[10] or 0)
     is_midnight = hour == 24 and minute == second == millis == 0
     is_time = (hour <= 23 or is_midnight) and minute <= 59 and second <= 59
     if not (1 <= month <= 12 and 1 <= day <= 31 and is_time and offset_hour <= 23 and offset_minute <= 59):
-        raise ValueError(f"{text!r} is no date and time")
+        raise ValueError(f"{text!r} is not a date and time")
     offset = (offset_hour * 60 + offset_minute) * (-1 if found[8] == "-" else 1)
     minutes = (_days_before(year, month) + day - 1) * 1440 + hour * 60 + minute - offset
     return (minutes * 60 + second) * 1000 + millis

@@ -12,7 +12,7 @@ from .amounts import decimal_of, instant_ms, time_of
 from .clocks import Reading, age, read_clocks
 from .settings import seconds_of
 
-#: How many last answers a client remembers. The oldest ones are forgotten first.
+#: The number of last answers that a client caches. It evicts the oldest ones first.
 MAX_KNOWN = 10_000
 
 
@@ -36,7 +36,7 @@ CLOSED = WhenAway("closed")
 def last_known(max_age: float, otherwise: WhenAway = FAIL) -> WhenAway:
     """What the service answered last, if that was at most `max_age` seconds ago; else what `otherwise` says.
 
-    Raises `ValueError` for an age below 0 and for what is no policy.
+    Raises `ValueError` for an age below 0 and for what is not a policy.
     """
     seconds_of("max_age", max_age, may_be_least=True)
     check_policy(otherwise)
@@ -44,7 +44,7 @@ def last_known(max_age: float, otherwise: WhenAway = FAIL) -> WhenAway:
 
 
 def check_policy(policy: Any) -> None:
-    """Raises `ValueError` for what is no policy: the call fails at once, and not first when the service is away."""
+    """Raises `ValueError` for what is not a policy: so the call fails at once, not only when the service is away."""
     if not isinstance(policy, WhenAway) or policy.kind not in ("fail", "open", "closed", "lastKnown"):
         raise ValueError("when_away is FAIL, OPEN, CLOSED or last_known(...)")
 
@@ -133,7 +133,7 @@ def _still_holds(answer: Answer, asked: Decimal, requested: Decimal, now: float)
     """Whether an answer also answers another amount. What was allowed holds for less, what was denied for more."""
     if answer.allowed:
         return requested <= asked
-    # A reached limit is over with its period.
+    # A reached limit ends with its period.
     end = answer.current_period_end
     is_over = answer.reason == "LIMIT_REACHED" and end is not None and instant_ms(end) <= now * 1000
     return requested >= asked and not is_over

@@ -19,7 +19,7 @@ from .transport import Transport
 
 DEFAULT_CAPACITY = 10_000
 MAX_BATCH = 1_000
-#: The service takes bodies of up to 1 MiB.
+#: The service accepts bodies of up to 1 MiB.
 MAX_BATCH_BYTES = 900_000
 
 #: Rejections of a batch for its body.
@@ -27,7 +27,7 @@ _OF_THE_BODY = (400, 413, 422)
 
 
 class BufferFull(Exception):
-    """The buffer holds as many events as it may. The report was not taken."""
+    """The buffer holds as many events as it may. The report was not accepted."""
 
 
 @dataclass(frozen=True)
@@ -178,11 +178,11 @@ class UsageBuffer:
         except FlushFailed as failed:
             return failed
         except Exception as error:
-            # A full disk must not end the thread without a word.
+            # A full disk must not end the thread silently.
             return FlushFailed(FlushResult(), error)
 
     def _send(self, skip: int, lines: list[str], result: FlushResult) -> None:
-        """Sends the events of lines, which stand behind `skip` others, and removes those that have a result."""
+        """Sends the events of lines, which follow `skip` others, and removes those that have a result."""
         events = [json.loads(line) for line in lines]
         try:
             response = self._transport.send(
@@ -200,7 +200,7 @@ class UsageBuffer:
                 self._settle(skip, [({"status": "rejected", "code": problem.code, "message": problem.detail}, events[0])], result)
                 return
             middle = len(lines) // 2
-            # The second half first: what is removed from it does not move the first.
+            # The second half first: removing its events does not move those of the first.
             self._send(skip + middle, lines[middle:], result)
             self._send(skip, lines[:middle], result)
             return
@@ -232,7 +232,7 @@ def _is_of_an_event(problem: ProblemError) -> bool:
     """Whether the service rejected a batch for what one of its events is.
 
     Other problems, such as a revoked token or a header that a proxy added, are none of the events: these stay in the
-    buffer. The batch is divided until the event stands alone.
+    buffer. The batch is divided until that event is alone.
     """
     if is_foreign(problem.code) or problem.status not in _OF_THE_BODY:
         return False

@@ -83,7 +83,7 @@ class Client:
         at: datetime | str | None = None,
         when_away: WhenAway = FAIL,
     ) -> CheckResult:
-        """As `check`, for up to 100 entitlements in one request."""
+        """Like `check`, for up to 100 entitlements in one request."""
         body = _check_body(checks)
         if at is not None:
             body["at"] = time_text(at)
@@ -112,7 +112,7 @@ class Client:
     def consume_all(
         self, instance: str, checks: Iterable[Check], *, idempotency_key: str, when_away: WhenAway = FAIL
     ) -> CheckResult:
-        """As `consume`, for several entitlements: all are consumed, or none."""
+        """Like `consume`, for several entitlements: all are consumed, or none."""
         key_of(idempotency_key)
         body = {**_check_body(checks), "consume": True}
         return self._checked(instance, body, when_away, idempotency_key=idempotency_key)
@@ -252,7 +252,7 @@ def _result_of(response: Response, count: int) -> CheckResult:
             raise TypeError("not a text")
         return CheckResult(members["instance"], checks, *texts)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        # Something else than the service responded, such as the sign-in page of a network.
-        raise ConnectionFailed("The response is no answer to a check") from error
+        # Something other than the service responded, such as the sign-in page of a network.
+        raise ConnectionFailed("The response is not an answer to a check") from error
 
 

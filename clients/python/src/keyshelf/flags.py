@@ -14,7 +14,7 @@ from .problems import ConnectionFailed, KeyshelfError
 from .settings import seconds_of
 from .transport import Transport
 
-#: For how many contexts a client remembers values.
+#: The number of contexts whose values a client caches.
 MAX_CONTEXTS = 100
 
 _PATH = "/api/ofrep/v1/evaluate/flags"
@@ -101,5 +101,5 @@ class Flags:
 def _flags_of(body: Any) -> dict[str, Mapping[str, Any]]:
     flags = body.get("flags") if isinstance(body, dict) else None
     if not isinstance(flags, list):
-        raise ConnectionFailed("The response is no evaluation of flags")
+        raise ConnectionFailed("The response is not an evaluation of flags")
     return {one["key"]: one for one in flags if isinstance(one, dict) and isinstance(one.get("key"), str)}

@@ -47,7 +47,7 @@ class Journal:
                 self._file.write(line.encode() + b"\n")
                 _flush(self._file)
             except BaseException:
-                # What a full disk left of the line must not stand before the next one.
+                # The part of the line that a full disk stored must not precede the next one.
                 self._file.truncate(end)
                 raise
         self.lines.append(line)
@@ -73,14 +73,14 @@ class Journal:
                 content = file.read()
         except FileNotFoundError:
             content = b""
-        # What stands behind the last line feed was cut off.
+        # The text after the last line feed is incomplete.
         *lines, _torn = content.split(b"\n")
         if content and not lines:
-            raise ValueError(f"{path} is no usage buffer")
+            raise ValueError(f"{path} is not a usage buffer")
         if lines:
             header = json.loads(lines[0])
             if not isinstance(header, dict) or (header.get("format"), header.get("v")) != (_FORMAT, 1):
-                raise ValueError(f"{path} is no usage buffer of this version")
+                raise ValueError(f"{path} is not a usage buffer of this version")
             self.source = str(header["source"])
             self.lines = [line.decode() for line in lines[1:]]
             for line in self.lines:
@@ -88,7 +88,7 @@ class Journal:
         self._replace(path, self.lines)
 
     def _replace(self, path: str, lines: Sequence[str]) -> None:
-        """Writes a new file and puts it in the place of the old one: at each time one of them is whole."""
+        """Writes a new file and replaces the old one with it: one of them is complete at any time."""
         header = json.dumps({"format": _FORMAT, "v": 1, "source": self.source}, separators=(",", ":"))
         fresh = f"{path}.new"
         with open(fresh, "wb") as file:

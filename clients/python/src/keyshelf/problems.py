@@ -57,7 +57,7 @@ class ProblemError(KeyshelfError):
         except ValueError:
             body = text
         code = code_of(status, content_type, path, body)
-        # What a proxy says is not shown as what the service says.
+        # A proxy's text is not shown as the service's.
         members = body if isinstance(body, dict) and not is_foreign(code) else {}
         #: The kind of problem, such as `Customer.NotFound`; `HTTP.<status>` if something else responded, such as a proxy.
         self.code = code

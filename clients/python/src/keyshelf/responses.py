@@ -45,7 +45,7 @@ def code_of(status: int, content_type: str | None, path: str, body: Any) -> str:
 
 
 def is_foreign(code: str) -> bool:
-    """Whether a code is that of a response of something else than the service."""
+    """Whether a code is that of a response of something other than the service."""
     return code.startswith("HTTP.")
 
 

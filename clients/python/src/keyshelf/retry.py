@@ -74,7 +74,7 @@ def http_date(text: str) -> float | None:
 
 
 def _requested_delay(text: str, now: float) -> float | None:
-    """Milliseconds that a `Retry-After` asks for, `None` if it says nothing, or a date that has passed."""
+    """Milliseconds that a `Retry-After` requests, `None` if it says nothing, or a date that has passed."""
     if _SECONDS.fullmatch(text):
         return float(text) * 1000
     date = http_date(text)

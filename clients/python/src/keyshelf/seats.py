@@ -110,11 +110,11 @@ class Seat:
     def _acquire(self, more: dict[str, Any]) -> None:
         since = read_clocks()
         body = {"holder": self.holder, "ttlSeconds": self._ttl, **more}
-        # A holder has one lease: a repeated request renews it. The key tells a repetition from the next renewal.
+        # A holder has one lease: a repeated request renews it. The key distinguishes a repetition from the next renewal.
         lease = self._transport.send("POST", self._path, body, idempotency_key=str(uuid.uuid4())).json()
         id, expires_at = (lease.get(name) if isinstance(lease, dict) else None for name in ("id", "expiresAt"))
         if not isinstance(id, str) or not id or not isinstance(expires_at, str):
-            raise ConnectionFailed("The response is no lease")
+            raise ConnectionFailed("The response is not a lease")
         self.id, self.expires_at = id, expires_at
         # The time counts from before the request: the seat is never taken for held longer than by the service.
         self._since = since

@@ -20,7 +20,7 @@ from .problems import ConfigurationError
 #: A credential, or a function that reads it for each request.
 Token = Union[str, Callable[[], str]]
 
-#: ASCII only: a byte order mark and a no-break space are no white space of a setting.
+#: ASCII only: a byte order mark and a no-break space are not white space of a setting.
 _WHITESPACE = "\t\n\v\f\r "
 _VISIBLE = re.compile(r"[!-~]+")
 _KEY = re.compile(r"[!-~]{1,255}")
@@ -38,7 +38,7 @@ _MAX_SECONDS = 2_147_483.0
 
 @dataclass(frozen=True)
 class Settings:
-    """How requests are sent. No print of it shows the credential."""
+    """How requests are sent. Printing it does not show the credential."""
 
     #: Without a slash and without `/api` at its end.
     base: str
@@ -135,7 +135,7 @@ def seconds_of(name: str, value: Any, *, least: float = 0.0, may_be_least: bool 
 
 
 def key_of(value: Any) -> str:
-    """An idempotency key, as the service takes it. Raises `ValueError`."""
+    """An idempotency key, in the form that the service accepts. Raises `ValueError`."""
     if not isinstance(value, str) or not _KEY.fullmatch(value):
         raise ValueError("An idempotency_key is a text of 1 to 255 visible ASCII characters without blanks")
     return value
@@ -158,7 +158,7 @@ def label_of(what: str, value: Any) -> str:
 def path_of(*segments: Any) -> str:
     """The path of an operation; each segment is encoded. Raises `ValueError` for one that cannot be a slug."""
     for segment in segments:
-        # What stands between resolves them, so that another operation would be called.
+        # A proxy on the way resolves them, so that another operation would be called.
         if name_of("A slug", segment) in (".", ".."):
             raise ValueError(f"A slug must not be {segment!r}")
     return "/api/" + "/".join(urllib.parse.quote(segment, safe="") for segment in segments)

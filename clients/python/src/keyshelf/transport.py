@@ -31,7 +31,7 @@ class Response:
     text: str
 
     def json(self) -> Any:
-        """The parsed body. A success that is no JSON is not of the service: it counts as no response."""
+        """The parsed body. A success that is not JSON is not of the service: it counts as no response."""
         try:
             return parse_json(self.text)
         except ValueError:
@@ -109,7 +109,7 @@ class Transport:
                     now = http_date(response.headers.get("date", "")) or time.time()
             except http.client.InvalidURL:
                 # The address is checked, so it is that of a proxy. It may have a password.
-                raise ConfigurationError("HTTP_PROXY", "or HTTPS_PROXY is no address of a proxy") from None
+                raise ConfigurationError("HTTP_PROXY", "or HTTPS_PROXY is not the address of a proxy") from None
             except (OSError, http.client.HTTPException) as thrown:
                 error = ConnectionFailed(f"{self._base} did not respond: {thrown or type(thrown).__name__}")
                 error.__cause__ = thrown
@@ -131,7 +131,7 @@ class Transport:
         ends = time.monotonic() + timeout
         if timeout <= 0:
             raise TimeoutError("The time is up")
-        # The timeout of a socket binds each operation; the loop binds all of them.
+        # The timeout of a socket limits each operation; the loop limits all of them.
         with self._opener.open(request, timeout=timeout) as response:
             pieces: list[bytes] = []
             size = 0

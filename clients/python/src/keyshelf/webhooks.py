@@ -16,14 +16,14 @@ from .settings import trimmed
 #: Seconds that a delivery may be old or ahead. An older one may be a replay.
 TOLERANCE = 300
 
-#: The least length of Standard Webhooks. A shorter key can be guessed, and everybody knows the empty one.
+#: The least length of Standard Webhooks. A shorter key can be guessed, and everyone knows the empty one.
 MIN_KEY_BYTES = 24
 
 _TIMESTAMP = re.compile(r"[0-9]{1,15}")
 
 
 class WebhookRejected(Exception):
-    """The request is no genuine delivery: answer 401. `reason` says why."""
+    """The request is not a genuine delivery: answer 401. `reason` says why."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

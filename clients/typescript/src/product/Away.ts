@@ -3,7 +3,7 @@ import { ageMs } from "../Clocks.ts"
 import type { Reading } from "../Clocks.ts"
 import { isAtMost } from "./Decimal.ts"
 
-/** The maximum number of last answers that a client remembers. It forgets the oldest ones first. */
+/** The maximum number of last answers that a client caches. It evicts the oldest ones first. */
 const MAX_KNOWN = 10_000
 
 /** What the service answered last, if that was at most `maxAgeMs` ago; else what `otherwise` says. */
@@ -23,7 +23,7 @@ export const lastKnown = (maxAgeMs: number, otherwise: Policy = "fail"): LastKno
 
 const POLICIES: ReadonlyArray<unknown> = ["fail", "open", "closed"]
 
-/** Throws `TypeError` for what is no policy: the call fails at once, and not first when the service is away. */
+/** Throws `TypeError` for what is not a policy: so the call fails at once, not only when the service is away. */
 export const checkPolicy = (policy: WhenAway): void => {
   if (POLICIES.includes(policy)) return
   const known = typeof policy === "object" && policy !== null ? policy.lastKnown : undefined
@@ -79,7 +79,7 @@ interface Known {
 /** Whether an answer also answers another amount. What was allowed holds for less, what was denied for more. */
 const stillHolds = ({ answer, requested: asked }: Known, requested: string, now: Reading): boolean => {
   if (answer.allowed) return isAtMost(requested, asked)
-  // A reached limit is over with its period.
+  // A reached limit ends with its period.
   const { currentPeriodEnd: end, reason } = answer
   const isOver = reason === "LIMIT_REACHED" && end !== null && Date.parse(end) <= now.wall
   return isAtMost(asked, requested) && !isOver

@@ -64,7 +64,9 @@ export interface ReportOptions {
   readonly signal?: AbortSignal
 }
 
-/** Calls the service with one credential, such as a license key. It does nothing in the background unless you ask for it. */
+/**
+ * Calls the service with one credential, such as a license key. It does nothing in the background unless you start it.
+ */
 export interface ProductClient {
   /** Asks whether an instance may use an entitlement, by default one more. Changes nothing. */
   readonly check: (
@@ -72,7 +74,7 @@ export interface ProductClient {
     entitlement: string,
     options?: CheckOptions & { readonly requested?: Amount },
   ) => Promise<Answer>
-  /** As `check`, for up to 100 entitlements in one request. */
+  /** Like `check`, for up to 100 entitlements in one request. */
   readonly checkAll: (instance: string, checks: ReadonlyArray<Check>, options?: CheckOptions) => Promise<CheckResult>
   /**
    * Consumes if that is allowed. An interrupted call can be repeated with its key, by another process too. If `whenAway` answers,
@@ -83,7 +85,7 @@ export interface ProductClient {
     entitlement: string,
     options: ConsumeOptions & { readonly requested?: Amount },
   ) => Promise<Answer>
-  /** As `consume`, for several entitlements: all are consumed, or none. */
+  /** Like `consume`, for several entitlements: all are consumed, or none. */
   readonly consumeAll: (instance: string, checks: ReadonlyArray<Check>, options: ConsumeOptions) => Promise<CheckResult>
   /** Reports usage that has happened, and returns the usage of the period as the service describes it, with amounts as texts. */
   readonly report: (
@@ -123,7 +125,7 @@ const textOfCheck = ({ entitlement, requested }: Parts): string =>
 const textIn = (value: unknown, name: string): string | null => {
   const text = own(value, name)
   if (text === undefined || text === null) return null
-  if (typeof text !== "string") throw new TypeError(`${name} is no text`)
+  if (typeof text !== "string") throw new TypeError(`${name} is not a text`)
   return text
 }
 

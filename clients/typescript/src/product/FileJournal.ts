@@ -2,8 +2,8 @@
  * A journal in a file that survives a restart, for Node.js and what is compatible with it. Clients in other languages read the
  * same file: a line for itself, and a line for each event.
  *
- * Events are appended and flushed to the disk before they count as taken. They leave by a new file that replaces the old one. A
- * last line without an end was cut off by a crash: its event was never taken.
+ * Events are appended and flushed to the disk before they count as accepted. They leave by a new file that replaces the old one. A
+ * last line without an end was cut off by a crash: its event was never accepted.
  */
 import { open, readFile, rename, stat } from "node:fs/promises"
 import type { FileHandle } from "node:fs/promises"
@@ -16,8 +16,8 @@ import { own } from "./Wire.ts"
 const FORMAT = "keyshelf-usage-buffer"
 
 /**
- * Locks a file beside the buffer. The system ends the lock with the process, however that ends: SQLite is the one module of
- * Node.js that locks files so.
+ * Locks a file next to the buffer. The system ends the lock with the process, however that ends: SQLite is the one
+ * module of Node.js that locks files so.
  */
 const lockFile = async (path: string): Promise<() => void> => {
   const { DatabaseSync } = await import("node:sqlite").catch((cause: unknown) => {
@@ -44,12 +44,12 @@ const flushFolder = async (path: string): Promise<void> => {
 
 /** The source and the lines of a file. */
 const contentOf = (path: string, text: string): { readonly source: string; readonly lines: ReadonlyArray<string> } => {
-  // What stands after the last line feed was cut off.
+  // The text after the last line feed is incomplete.
   const [first, ...lines] = text.split("\n").slice(0, -1)
   const header: unknown = first === undefined ? undefined : JSON.parse(first)
   const source = own(header, "source")
   if (own(header, "format") !== FORMAT || own(header, "v") !== 1 || typeof source !== "string") {
-    throw new TypeError(`${path} is no usage buffer of this version`)
+    throw new TypeError(`${path} is not a usage buffer of this version`)
   }
   for (const line of lines) JSON.parse(line)
   return { source, lines }
@@ -74,7 +74,7 @@ const makeJournal = async (path: string, newSource: string, unlock: () => void):
     await closing?.close()
   }
 
-  /** Writes a new file and puts it in the place of the old one: at each time one of them is whole. */
+  /** Writes a new file and replaces the old one with it: one of them is complete at any time. */
   const replace = async (kept: Array<string>) => {
     await closeFile()
     const header = JSON.stringify({ format: FORMAT, v: 1, source })
@@ -105,7 +105,7 @@ const makeJournal = async (path: string, newSource: string, unlock: () => void):
         await target.appendFile(more.map((line) => `${line}\n`).join(""))
         await target.sync()
       } catch (error) {
-        // What a full disk left of the lines must not stand before the next one.
+        // The part of the lines that a full disk stored must not precede the next one.
         await target.truncate(size).finally(closeFile)
         throw error
       }

@@ -6,7 +6,7 @@ import { jsonOf } from "../RequestRules.ts"
 import { own, readAs } from "./Wire.ts"
 import type { Send } from "./Wire.ts"
 
-/** For how many contexts a client remembers values. */
+/** The number of contexts whose values a client caches. */
 const MAX_CONTEXTS = 100
 
 /** The evaluation of a flag as OFREP describes it. */
@@ -74,7 +74,7 @@ interface Known {
 
 /** Options of an evaluation. */
 export interface FlagOptions {
-  /** How old the last values may be that stand in while the service is away. Without it, the call fails then. */
+  /** The maximum age of the last values, which replace the response while the service is away. Without it, the call fails. */
   readonly maxAgeMs?: number
   readonly signal?: AbortSignal
 }

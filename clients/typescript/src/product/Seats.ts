@@ -68,7 +68,7 @@ export const acquireSeat = async (
   const acquire = async (more: object) => {
     // The time counts from before the request: the seat is never taken for held longer than by the service.
     const since = readClocks()
-    // A holder has one lease: a repeated request renews it. The key tells a repetition from the next renewal.
+    // A holder has one lease: a repeated request renews it. The key distinguishes a repetition from the next renewal.
     const response = await send({
       method: "POST",
       path,

@@ -12,10 +12,10 @@ import type { Send } from "./Wire.ts"
 /** How many events may wait, if the caller does not say. */
 export const DEFAULT_CAPACITY = 10_000
 const MAX_BATCH = 1_000
-/** The service takes bodies of up to 1 MiB. */
+/** The service accepts bodies of up to 1 MiB. */
 const MAX_BATCH_BYTES = 900_000
 
-/** The buffer holds as many events as it may. The report was not taken. */
+/** The buffer holds as many events as it may. The report was not accepted. */
 export class BufferFull extends Error {
   override readonly name = "BufferFull"
 }
@@ -138,7 +138,7 @@ export const makeBuffer = (send: Send, journal: Journal, capacity: number): Usag
 
   const size = () => journal.lines().length + pending
 
-  /** Removes the events that have a result. They stand after `skip` others. */
+  /** Removes the events that have a result. They follow `skip` others. */
   const settle = async (
     skip: number,
     events: ReadonlyArray<UsageEvent>,
@@ -170,7 +170,7 @@ export const makeBuffer = (send: Send, journal: Journal, capacity: number): Usag
       await settle(skip, events, [{ status: "rejected", code: sent.code, message: sent.detail }], counts)
     } else {
       const middle = Math.floor(lines.length / 2)
-      // The second half first: what is removed from it does not move the first.
+      // The second half first: removing its events does not move those of the first.
       await sendLines(skip + middle, lines.slice(middle), counts)
       await sendLines(skip, lines.slice(0, middle), counts)
     }

@@ -5,7 +5,7 @@ import { trimmed } from "../Settings.ts"
 /** Seconds that a delivery may be old or ahead. An older one may be a replay. */
 const TOLERANCE_SECONDS = 300
 
-/** Why a request is no genuine delivery, in the order of the checks. */
+/** Why a request is not a genuine delivery, in the order of the checks. */
 export type WebhookFault =
   | "MISSING_HEADER"
   | "MALFORMED_TIMESTAMP"
@@ -14,7 +14,7 @@ export type WebhookFault =
   | "BAD_SIGNATURE"
   | "MALFORMED_BODY"
 
-/** The request is no genuine delivery: answer 401. */
+/** The request is not a genuine delivery: answer 401. */
 export class WebhookRejected extends Error {
   override readonly name = "WebhookRejected"
   readonly reason: WebhookFault
@@ -34,7 +34,7 @@ const headersOf = (headers: WebhookHeaders): ReadonlyMap<string, string> => {
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
-/** The least length of Standard Webhooks. A shorter key can be guessed, and everybody knows the empty one. */
+/** The least length of Standard Webhooks. A shorter key can be guessed, and everyone knows the empty one. */
 const MIN_KEY_BYTES = 24
 
 const keyOf = (secret: unknown): Promise<CryptoKey> => {

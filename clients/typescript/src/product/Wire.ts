@@ -6,7 +6,7 @@ import { MAX_TIMER_MS, Settings } from "../Settings.ts"
 import { sendText } from "../Transport.ts"
 import type { TextRequest, TextResponse } from "../Transport.ts"
 
-/** A product waits less than a pipeline, and not without end. */
+/** A product waits for a shorter time than a pipeline, and never forever. */
 const DEFAULTS = { timeoutMs: 10_000, deadlineMs: 30_000 }
 
 /** Sends a request of one credential. */
@@ -23,7 +23,7 @@ export const pathOf = (...segments: ReadonlyArray<string>): string =>
   `/api/${segments.map((segment) => segmentOf("A slug", segment)).join("/")}`
 
 /**
- * Reads a success, or fails with a `ConnectionError`: something else than the service responded, such as the sign-in page of a
+ * Reads a success, or fails with a `ConnectionError`: something other than the service responded, such as the sign-in page of a
  * network.
  */
 export const readAs = <A>({ text }: TextResponse, what: string, read: (text: string) => A | undefined): A => {
@@ -56,7 +56,7 @@ export const own = (value: unknown, name: string): unknown =>
 export const timeText = (time: Date | string): string => {
   if (time instanceof Date) return time.toISOString()
   const isInstant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(time)
-  if (!isInstant || Number.isNaN(Date.parse(time))) throw new RangeError(`${time} is no time with an offset`)
+  if (!isInstant || Number.isNaN(Date.parse(time))) throw new RangeError(`${time} is not a time with an offset`)
   return time
 }
 

@@ -1,5 +1,5 @@
 /**
- * `@keyshelf/client/product`: what a product needs of Keyshelf, on `fetch` and Web Crypto, for browsers and workers. For Node.js,
+ * `@keyshelf/client/product`: what a product needs from Keyshelf, on `fetch` and Web Crypto, for browsers and workers. For Node.js,
  * `node.ts` adds buffers in files.
  */
 import type { ClientOptions } from "../Client.ts"

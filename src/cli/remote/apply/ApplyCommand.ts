@@ -41,13 +41,13 @@ const idOf = (me: unknown): string => {
   return Predicate.hasProperty(who, "id") ? String(who.id) : ""
 }
 
-/** Asks once for all steps. A pipeline says yes in advance. */
+/** Asks once for all steps. A pipeline confirms in advance with `--yes`. */
 const confirm = Effect.fnUntraced(function* ({ steps }: Plan, { file, yes }: Apply) {
   if (yes) return
   if (!process.stdin.isTTY || file === "-") {
     return yield* new CommandFailed({
       message:
-        "Nothing was changed: there is no terminal to confirm on. Add --yes to apply the plan without a question.",
+        "Nothing was changed: there is no terminal to confirm on. Add --yes to apply the plan without confirmation.",
     })
   }
   const message = `Make ${counted(steps.length, "change")}?`
@@ -75,7 +75,9 @@ const makeStep = Effect.fnUntraced(function* (step: Step) {
   )
 })
 
-/** Makes the changes one after the other. What was made is left if one fails: the next apply makes the others. */
+/**
+ * Makes the changes one after the other. If one fails, the earlier ones remain, and the next apply makes the others.
+ */
 const execute = Effect.fnUntraced(function* ({ steps }: Plan, at: CatalogText["at"]) {
   let done = 0
   const stopped = Effect.suspend(() =>

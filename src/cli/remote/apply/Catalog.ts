@@ -1,4 +1,4 @@
-/** Plans a whole file, and writes the file of what there is. Pure. */
+/** Plans a whole file, and writes a file of the existing records. Pure. */
 import { sections } from "../../../api/CatalogFile.ts"
 import type { CatalogFile, Section } from "../../../api/CatalogFile.ts"
 import { connectorEntriesOf, planConnectors } from "./kinds/Connectors.ts"
@@ -32,7 +32,7 @@ const planners: { readonly [S in Section]: Planner<S> } = {
   connectors: { plan: planConnectors, entries: connectorEntriesOf },
 }
 
-/** Sections in their order, and what is removed last and in the reverse order. */
+/** Sections in their order. Removals come last, in the reverse order. */
 const inOrder = (steps: ReadonlyArray<Step>): ReadonlyArray<Step> => [
   ...sections.flatMap((section) => steps.filter((step) => step.section === section && !step.isRemoval)),
   ...sections.toReversed().flatMap((section) => steps.filter((step) => step.section === section && step.isRemoval)),
@@ -49,7 +49,7 @@ const planSection = <S extends Section>(
   return entries === undefined ? [] : [planners[section].plan(entries, records, options)]
 }
 
-/** What has to be done so that the service has what the file says. Sections that the file does not have stay as they are. */
+/** The changes that make the service match the file. Sections that the file omits stay unchanged. */
 export const planOf = (file: CatalogFile, stored: Stored, options: PlanOptions): Plan => {
   const plans = sections.flatMap((section) => planSection(section, file, stored, options))
   const { steps, ...rest } = joined([checkReferences(file, stored.entitlements, options), ...plans])

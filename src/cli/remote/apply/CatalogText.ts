@@ -1,4 +1,4 @@
-/** Reads and writes the text of a catalogue: YAML, of which JSON is a part. Errors name line and column. */
+/** Reads and writes the text of a catalogue: YAML, which includes JSON. Errors name line and column. */
 import { Effect, Exit, Schema } from "effect"
 import type { Document, LineCounter, Scalar } from "yaml"
 import { CatalogFile } from "../../../api/CatalogFile.ts"
@@ -14,14 +14,14 @@ export interface CatalogText {
   readonly at: (place: Place) => string
 }
 
-// Only catalogues load the parser.
+// Loaded only for catalogues.
 const yaml = Effect.promise(() => import("yaml"))
 const tags = Effect.promise(() => import("./Tags.ts"))
 
 /** Errors of the parser that name its own functions and options. */
 const REMEDIES: Readonly<Record<string, string>> = {
   MULTIPLE_DOCS:
-    "A second document begins here, and a catalogue is one. Remove the `---` and join the sections, or apply a file for each.",
+    "A second document begins here, but a catalogue is a single document. Remove the `---` and join the sections, or apply a file for each.",
   NON_STRING_KEY: "A key must be a text without a tag.",
 }
 
@@ -69,7 +69,7 @@ export const parseCatalog = Effect.fn("Catalog.parse")(function* (text: string, 
     uniqueKeys: true,
     stringKeys: true,
     merge: true,
-    // Types beyond JSON, such as `!!binary` and `!!set`, are no values of a catalogue.
+    // Types beyond JSON, such as `!!binary` and `!!set`, are not values of a catalogue.
     resolveKnownTags: false,
   })
   const errorAt = (offset: number, text: string): string => {

@@ -31,7 +31,7 @@ export const exportCommand = Command.make(
     yield* asking({ profile, json: isJson }, print, "/api")
   }),
 ).pipe(
-  Command.withDescription("Write the catalogue of the organization as YAML, without secrets. keyshelf apply takes it."),
+  Command.withDescription("Write the catalogue of the organization as YAML, without secrets. keyshelf apply reads it."),
   Command.withShortDescription("Write the catalogue of the organization as a file"),
   Command.withExamples([{ command: "keyshelf export > catalog.yaml" }]),
 )

@@ -1,4 +1,4 @@
-/** Asks the service what a plan would do to other records, by the dry runs of its steps. */
+/** Shows what a plan would do to other records, by dry runs of its steps. */
 import { Effect, Option, Predicate, Schema } from "effect"
 import { EXIT_CODES } from "../connection/ExitCodes.ts"
 import type { CommandFailed } from "../../Failure.ts"
@@ -56,7 +56,7 @@ const freedBy = ({ steps }: Plan, entitlement: string): ReadonlySet<string> =>
       .map(({ name }) => name),
   )
 
-/** Whether what stands against the deletion of an entitlement is gone before the deletion. */
+/** Whether the plan removes what blocks the deletion of an entitlement before the deletion. */
 const isFreed = (plan: Plan, step: Step, error: RequestFailed): boolean => {
   const blocked = Schema.decodeUnknownOption(Blocked)(error.body)
   if (Option.isNone(blocked)) return false
@@ -86,7 +86,7 @@ const rehearse = Effect.fnUntraced(function* (plan: Plan, step: Step) {
     })),
     Effect.catch((error): Effect.Effect<Answer, RequestFailed | CommandFailed> => {
       if (!(error instanceof RequestFailed) || error.exitCode === EXIT_CODES.unavailable) return Effect.fail(error)
-      // A token that may only read can still ask what differs.
+      // A token with read scopes only can still show the differences.
       if (error.exitCode === EXIT_CODES.unauthorized) {
         return Effect.succeed({ step, lines: ["The impact is unknown: it needs the scope of the change."] })
       }
@@ -97,7 +97,10 @@ const rehearse = Effect.fnUntraced(function* (plan: Plan, step: Step) {
   )
 })
 
-/** What the service says of a plan: the impact of steps, what it would refuse, and entitlements that stay because they are in use. */
+/**
+ * The service's view of a plan: the impact of steps, the steps that it would reject, and entitlements that stay because
+ * they are in use.
+ */
 export const withImpact = Effect.fn("Catalog.impact")(function* (plan: Plan) {
   const answers = yield* Effect.forEach(
     plan.steps.filter(({ hasDryRun }) => hasDryRun),

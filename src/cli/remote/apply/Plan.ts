@@ -1,4 +1,4 @@
-/** What `keyshelf apply` is going to do: steps, each of which is one request. */
+/** The plan of `keyshelf apply`: steps, each with one request. */
 import type { Section } from "../../../api/CatalogFile.ts"
 import type { Request } from "../connection/Service.ts"
 
@@ -44,9 +44,9 @@ export interface Step extends Subject {
   /** The names that this step makes usable, and those that must be usable before it: `entitlements/api-calls`. */
   readonly provides?: string
   readonly requires: ReadonlyArray<string>
-  /** Whether something is taken away that the file does not have. These steps are the last ones. */
+  /** Whether it removes something that the file does not have. These steps come last. */
   readonly isRemoval: boolean
-  /** Whether the API has a dry run of the request, which can be asked before any other step is done. */
+  /** Whether the API has a dry run of the request that works before any other step is done. */
   readonly hasDryRun: boolean
 }
 
@@ -65,7 +65,7 @@ export interface Plan {
 
 export const emptyPlan: Plan = { steps: [], refusals: [], unlisted: [] }
 
-/** What a plan is made for, beside the file and the records of the service. */
+/** The inputs of a plan besides the file and the records of the service. */
 export interface PlanOptions {
   /** Whether records are removed that the file does not have. */
   readonly prune: boolean

@@ -1,4 +1,4 @@
-/** A plan as text for people: what is created, changed and taken away, with the values before and after. */
+/** A plan as text for people: what is created, changed and removed, with the values before and after. */
 import { Predicate } from "effect"
 import { lineOf } from "../Output.ts"
 import type { Change, LastChange, Plan, Refusal, Step, Subject } from "./Plan.ts"
@@ -60,14 +60,14 @@ export const refusalText = (refusal: Refusal, at: (place: Refusal["place"]) => s
 /** `1 step`, `2 steps`. */
 export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`
 
-/** The lines of a plan. `impacts` has what the service says of a step. */
+/** The lines of a plan. `impacts` has the impact that the service reports for a step. */
 export const planText = (plan: Plan, impacts: ReadonlyMap<Step, ReadonlyArray<string>>): string => {
   const steps = plan.steps.flatMap((step) => stepText(step, impacts.get(step) ?? []))
   const unlisted =
     plan.unlisted.length === 0
       ? []
       : [
-          "Not in the file, and kept (--prune takes them away):",
+          "Not in the file, and kept (--prune removes them):",
           ...plan.unlisted.map((subject) => `  ${nameOf(subject)}${lastChangeText(subject.lastChange)}`),
         ]
   return [...steps, ...unlisted].join("\n")

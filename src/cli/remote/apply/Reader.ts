@@ -91,7 +91,7 @@ const readers = {
   connectors,
 } as const satisfies { readonly [S in Section]: Effect.Effect<ReadonlyArray<StoredOf<S>>, unknown, Service> }
 
-/** Reads the records of these sections, and nothing that needs another scope. */
+/** Reads only the records of these sections, so that no other scope is needed. */
 export const readStored = Effect.fn("Catalog.read")(function* (sections: ReadonlyArray<Section>) {
   const read = yield* Effect.forEach(sections, (section) => {
     const records: Effect.Effect<ReadonlyArray<StoredOf<Section>>, CommandFailed | RequestFailed, Service> = readers[

@@ -1,4 +1,4 @@
-/** Checks what the sections of a file say of each other: nothing twice, and no name that nothing has. Pure. */
+/** Checks the references within a file: nothing is listed twice, and every name exists. Pure. */
 import type { CatalogFile } from "../../../api/CatalogFile.ts"
 import { emptyPlan } from "./Plan.ts"
 import type { Place, Plan, PlanOptions, Refusal, Subject } from "./Plan.ts"
@@ -102,7 +102,7 @@ const repeated = <A>(items: ReadonlyArray<A>, keyOf: (item: A) => string): Reado
   })
 }
 
-/** Refuses what is listed twice, and entitlements that neither the file nor the service has. */
+/** Rejects duplicates, and entitlements that neither the file nor the service has. */
 export const checkReferences = (
   file: CatalogFile,
   entitlements: Stored["entitlements"],
@@ -119,7 +119,7 @@ export const checkReferences = (
   ].map(({ place, subject }): Refusal => ({ ...subject, place, message: "The file lists this twice. Remove one." }))
   const listed = new Set((file.entitlements ?? []).map(({ slug }) => slug))
   const stored = new Set((entitlements ?? []).map(({ slug }) => slug))
-  // Entitlements that the file does not manage are not read: the service refuses an unknown one.
+  // Entitlements that the file does not manage are not read: the service rejects an unknown one.
   const unknown =
     file.entitlements === undefined ? [] : references.filter(({ entitlement }) => !listed.has(entitlement))
   const missing = unknown.flatMap(({ entitlement, place, subject }): ReadonlyArray<Refusal> => {

@@ -1,4 +1,7 @@
-/** The tags of a YAML document. A tag that nobody evaluates would leave its word as the value, so only those of the data itself are taken. */
+/**
+ * The tags of a YAML document. A tag that is not evaluated would leave its word as the value, so only those of the data
+ * itself are accepted.
+ */
 import { isAlias, isCollection, isMap, isScalar, visit } from "yaml"
 import type { Document, Node } from "yaml"
 

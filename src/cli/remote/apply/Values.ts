@@ -3,7 +3,7 @@ import { Predicate } from "effect"
 import { isAmount } from "../../../kernel/values/Decimal.ts"
 import type { Change, Properties } from "./Plan.ts"
 
-/** A value whose properties have an order of their own, so that equal values have equal texts. */
+/** A value with sorted properties, so that equal values have equal texts. */
 const ordered = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(ordered)
   if (!Predicate.isObject(value) || isAmount(value)) return value

@@ -1,4 +1,4 @@
-/** How the commands that ask a service end (docs/command-line.md). */
+/** How the commands that call a service end (docs/command-line.md). */
 
 /** The exit codes of failures. Any other failure, such as a wrong flag, is 1. */
 export const EXIT_CODES = {

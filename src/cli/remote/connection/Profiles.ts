@@ -1,4 +1,6 @@
-/** The stored profiles: services that a user asks, each with its credential. The file is readable by its owner only. */
+/**
+ * The stored profiles: services that a user calls, each with its credential. The file is readable by its owner only.
+ */
 import { Effect, Option, Redacted, Schema } from "effect"
 import { randomUUID } from "node:crypto"
 import { statSync } from "node:fs"
@@ -91,8 +93,8 @@ const stored = Effect.fnUntraced(function* (name: string) {
 })
 
 /**
- * The service that a command asks: the profile of its flag, otherwise `KEYSHELF_URL` with `KEYSHELF_TOKEN`, otherwise the
- * profile of `KEYSHELF_PROFILE`, otherwise the current profile.
+ * The service that a command calls: the profile of its flag, otherwise `KEYSHELF_URL` with `KEYSHELF_TOKEN`, otherwise
+ * the profile of `KEYSHELF_PROFILE`, otherwise the current profile.
  */
 export const targetOf = Effect.fnUntraced(function* (flag: Option.Option<string>) {
   if (Option.isSome(flag)) return yield* stored(flag.value)
@@ -104,7 +106,7 @@ export const targetOf = Effect.fnUntraced(function* (flag: Option.Option<string>
       token: yield* tokenOf("KEYSHELF_TOKEN", token),
     } satisfies Target
   }
-  // A profile's token must not go to another service than its own.
+  // A profile's token must go only to its own service.
   if (url !== undefined || token !== undefined) {
     return yield* new CommandFailed({
       message: "KEYSHELF_URL and KEYSHELF_TOKEN belong together. Set both, or neither.",

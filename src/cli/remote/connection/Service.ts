@@ -1,4 +1,4 @@
-/** Sends requests to the service that a command asks. */
+/** Sends requests to the service that a command calls. */
 import { Context, Effect, Layer, Option, Predicate, Redacted, Runtime, Schema } from "effect"
 import { FetchHttpClient, HttpBody, HttpClient, HttpClientRequest } from "effect/http"
 import type { HttpClientResponse } from "effect/http"
@@ -26,7 +26,7 @@ export interface Request {
   /** None sends no body. */
   readonly body: Option.Option<Schema.Json>
   readonly idempotencyKey: Option.Option<string>
-  /** What a success has: media types, or `NO_BODY`. JSON or nothing by default. */
+  /** The content of a success: media types, or `NO_BODY`. JSON or nothing by default. */
   readonly promised?: ReadonlyArray<string>
 }
 
@@ -63,7 +63,7 @@ const parse = (text: string): unknown => {
   }
 }
 
-/** The lines that say to a person why the service rejected a request, and what to do. */
+/** The lines that explain to a person why the service rejected a request, and what to do. */
 const describe = (status: number, body: unknown): string => {
   const problem = Schema.decodeUnknownOption(Problem)(body)
   if (Option.isNone(problem)) return `The service rejects the request with status ${status}.`
@@ -73,7 +73,10 @@ const describe = (status: number, body: unknown): string => {
   return [`${status} ${code}: ${detail}`, ...lines, ...(status >= 500 ? [`Error id: ${errorId}`] : [])].join("\n")
 }
 
-/** The error of a response that is not of the service, but of a proxy or of another server. It says nothing about the request. */
+/**
+ * The error of a response that comes from a proxy or another server, not from the service. It reveals nothing about the
+ * request.
+ */
 const foreign = (url: string, { headers, status }: HttpClientResponse.HttpClientResponse): RequestFailed =>
   new RequestFailed({
     message: `${url} responds with status ${status}${headers["location"] === undefined ? "" : " (a redirect)"}, but not as Keyshelf does. Is a proxy or another server at this address?`,
@@ -152,14 +155,14 @@ const make = Effect.fnUntraced(function* ({ token, url }: Target) {
   return { url, execute, send, isOperator: Redacted.value(token).startsWith(prefixes.platform) }
 })
 
-/** The service that a command asks. */
+/** The service that a command calls. */
 export class Service extends Context.Service<Service, Effect.Success<ReturnType<typeof make>>>()(
   "keyshelf/cli/Service",
 ) {
   static readonly layer = (target: Target) =>
     Layer.effect(Service, make(target)).pipe(
       Layer.provide(FetchHttpClient.layer),
-      // The service never redirects, and a credential must not follow the redirect of something else.
+      // The service never redirects, and a credential must not follow a redirect of another server.
       Layer.provide(Layer.succeed(FetchHttpClient.RequestInit, { redirect: "manual" })),
     )
 }

@@ -11,7 +11,9 @@ const HINTED: ReadonlyArray<number> = [EXIT_CODES.notFound, EXIT_CODES.unauthori
 
 const PLATFORM = "/api/platform"
 
-/** What is missing if a credential cannot be that of the request: tokens of organizations and of the operator ask other operations. */
+/**
+ * The hint for a credential of the wrong kind: tokens of organizations and of the operator call different operations.
+ */
 const wrongKind = (isOperator: boolean, path: string | undefined): string | undefined => {
   if (path === undefined || path.startsWith(PLATFORM) === isOperator) return undefined
   return isOperator

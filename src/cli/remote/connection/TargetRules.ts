@@ -1,11 +1,12 @@
 /**
- * What the address of a service and a credential may be. Every command that sends requests passes them through here, so that a
- * wrong setting is named before anything is sent. No message contains the value: logs of pipelines keep what a command prints.
+ * The rules for a service's address and a credential. Every command that sends requests checks them here, so that a
+ * wrong setting is named before anything is sent. No message contains the value: logs of pipelines keep what a command
+ * prints.
  */
 import { Effect, Redacted } from "effect"
 import { CommandFailed } from "../../Failure.ts"
 
-/** A text without the white space around it. Unlike `trim`, it keeps a byte order mark, which no setting may have. */
+/** A text without the white space around it. Unlike `trim`, it keeps a byte order mark, so that the rules reject it. */
 export const trimmed = (text: string): string => text.replaceAll(/^[ \t\r\n]+|[ \t\r\n]+$/g, "")
 
 /** The value of an environment variable; an empty one counts as none. */

@@ -99,7 +99,7 @@ const nats = Command.make(
     if (Option.isSome(flags.healthPort)) yield* serveHealth(flags.healthPort.value, reports)
 
     const holder = randomUUID()
-    // Each organization goes on if another one is rejected. The command ends, with the first failure, when none is left.
+    // If one organization is rejected, the others continue. When none is left, the command ends with the first failure.
     const serveAll = (broker: Broker) =>
       Effect.forEach(
         served,

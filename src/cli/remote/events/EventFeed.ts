@@ -1,4 +1,4 @@
-/** The event stream of an organization: pages of what is stored, then a live stream that goes on from there. */
+/** The event stream of an organization: pages of stored events, then a live stream that continues from there. */
 import { Duration, Effect, Schema, Stream } from "effect"
 import { Sse } from "effect/encoding"
 import { HttpClientRequest } from "effect/http"
@@ -15,7 +15,7 @@ export interface Batch {
   readonly position: string
 }
 
-// The service sends a comment every 15 seconds, and tells readers to reconnect after this time (docs/events.md).
+// The service sends a comment every 15 seconds, and asks readers to reconnect after this time (docs/events.md).
 const MAX_SILENCE = Duration.seconds(30)
 
 /** How long a reader waits before it connects again. */
@@ -23,7 +23,7 @@ export const RECONNECT_DELAY = Duration.seconds(1)
 
 const Json = Schema.fromJsonString(Schema.Record(Schema.String, Schema.Unknown))
 
-/** What is stored after the request's cursor. The live stream goes on from the last position. */
+/** The stored events after the request's cursor. The live stream continues from the last position. */
 export const storedEvents = (request: Request) =>
   Stream.map(pagesOf(request), ({ items, nextCursor }): Batch => ({ events: items, position: nextCursor }))
 

@@ -12,7 +12,7 @@ import type { Request } from "../connection/Service.ts"
 import { liveEvents, RECONNECT_DELAY, storedEvents } from "./EventFeed.ts"
 import type { Batch, FeedEvent } from "./EventFeed.ts"
 
-/** Not of a live stream: the position is a cursor there, and the stream has no pages, no end and one order. */
+/** Flags that a live stream does not have: its position is a cursor, and it has no pages, no end and one order. */
 const NOT_LIVE: ReadonlyArray<string> = ["limit", "order", "until"]
 
 const isTemporary = (error: unknown): boolean =>

@@ -9,7 +9,7 @@ const JSON_COLUMNS: ReadonlyArray<string> = ["value", "overagePercent", "graceDa
 /** The columns of times, of all kinds of rows. */
 const INSTANT_COLUMNS: ReadonlyArray<string> = ["startLicenseDate", "endLicenseDate", "startsAt", "endsAt"]
 
-/** A time as the API takes it: a date is midnight UTC. The service says what is wrong with other texts. */
+/** A time as the API accepts it: a date is midnight UTC. The service reports what is wrong with other texts. */
 const instantOf = (text: string): string => (/^\d{4}-\d\d-\d\d$/.test(text) ? dateOf(text) : text)
 
 const dateOf = (text: string): string => Option.getOrElse(instant(text, undefined), () => text)
@@ -43,8 +43,8 @@ const cellOf = (column: string, cell: string): unknown => {
 }
 
 /**
- * The properties of a CSV record. An empty cell is no property, `null` is none set. A column such as `metadata.region` is a property
- * of an object.
+ * The properties of a CSV record. An empty cell omits the property, and `null` clears it. A column such as
+ * `metadata.region` is a property of an object.
  */
 export const propertiesOf = (record: Readonly<Record<string, string>>): Record<string, unknown> => {
   const properties = new Map<string, unknown>()

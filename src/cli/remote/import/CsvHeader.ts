@@ -1,4 +1,4 @@
-/** The header of a CSV file: its separator, and its columns. What could be meant in two ways is refused. Pure. */
+/** The header of a CSV file: its separator, and its columns. An ambiguous header is rejected. Pure. */
 
 /** The header cannot be read in one way. The message says what to correct. */
 class HeaderRefused extends Error {}
@@ -58,7 +58,7 @@ export const columnsOf = (header: ReadonlyArray<string>): ReadonlyArray<string> 
     const before = seen.get(sameName(name))
     if (before !== undefined) {
       const both = before === name ? `the column "${name}" twice` : `the columns "${before}" and "${name}"`
-      throw new HeaderRefused(`the header has ${both}, and nobody knows which one is meant. Remove or rename one`)
+      throw new HeaderRefused(`the header has ${both}, and it is unclear which one is meant. Remove or rename one`)
     }
     seen.set(sameName(name), name)
   }

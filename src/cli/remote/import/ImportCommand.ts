@@ -1,4 +1,4 @@
-/** `keyshelf import`: sends a file of any length to the service, and goes on where it stopped. */
+/** `keyshelf import`: sends a file of any length to the service, and can resume where it stopped. */
 import { Console, Effect, Option, Runtime, Schema, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { EXIT_CODES } from "../connection/ExitCodes.ts"
@@ -11,7 +11,7 @@ import type { Format, Row } from "./ImportRows.ts"
 
 const kinds = ["customers", "instances", "overrides"] as const
 
-// The service takes 1,000 rows and 1 MiB.
+// The service accepts 1,000 rows and 1 MiB per request.
 const MAX_ROWS = 1_000
 const MAX_BYTES = 900_000
 const DEFAULT_ROWS = 500
@@ -52,7 +52,7 @@ interface Batch {
   bytes: number
 }
 
-/** Groups rows into batches of at most so many rows and bytes. */
+/** Groups rows into batches within the limits of rows and bytes. */
 const inBatches = (size: number) => (rows: Stream.Stream<Row, CommandFailed>) =>
   rows.pipe(
     Stream.map((row) => ({ row, bytes: Buffer.byteLength(JSON.stringify(row.properties)) + 1 })),
@@ -116,7 +116,7 @@ const run = Effect.fnUntraced(function* ({ batch, file, format, from, isJson, ki
     yield* report(rows, results)
   })
 
-  /** Rejects rows whose cells can be read in two ways, as the service rejects others, and sends the rest. */
+  /** Rejects rows with ambiguous cells, as the service rejects invalid ones, and sends the rest. */
   const sendBatch = Effect.fnUntraced(function* (rows: ReadonlyArray<Row>) {
     const [sent, refused] = [rows.filter(isClear), rows.filter((row) => !isClear(row))]
     yield* sendRows(sent)
@@ -160,7 +160,7 @@ export const importCommand = Command.make(
     kind: Argument.Literals("kind", kinds).pipe(Argument.withDescription("What the rows are")),
     file: Argument.String("file").pipe(Argument.withDescription("A CSV or NDJSON file, or - for standard input")),
     format: Flag.Literals("format", formats).pipe(
-      Flag.withDescription("Default: by the name of the file, otherwise csv"),
+      Flag.withDescription("Default: by the file's extension, otherwise csv"),
       Flag.optional,
     ),
     from: positive("from", Number.MAX_SAFE_INTEGER, "The first row to send, where an import goes on", 1),
@@ -172,7 +172,7 @@ export const importCommand = Command.make(
   }),
 ).pipe(
   Command.withDescription(
-    "Create and change many records. The rows are found again, so an import can be repeated. Rejected rows are printed; exits with 2 if there are any.",
+    "Create and change many records. Rows are matched to existing records, so an import can be repeated. Rejected rows are printed; exits with 2 if there are any.",
   ),
   Command.withShortDescription("Create and change many records from a file"),
   Command.withExamples([

@@ -1,4 +1,4 @@
-/** Reads the rows of an import from CSV or NDJSON, as they come. */
+/** Reads the rows of an import from CSV or NDJSON, as they arrive. */
 import { Predicate } from "effect"
 import type { Stream } from "effect"
 import { pipeline, Readable } from "node:stream"
@@ -46,7 +46,7 @@ async function* csvRows(input: Input): AsyncGenerator<Row, undefined> {
   const texts = textOf(input)
   const { separator, text } = await begin(texts)
   if (text.trim() === "") return
-  // Only imports load the parser.
+  // Loaded only for imports.
   const { parse } = await import("csv-parse")
   const parser = parse({
     delimiter: separator,

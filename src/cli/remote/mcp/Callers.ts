@@ -14,7 +14,7 @@ export interface ToolCaller {
 const keyOf = (method: string, path: string): string =>
   `${method} ${path.replace(/^\/api/, "").replaceAll(/:(\w+)/g, "{$1}")}`
 
-/** Those of the operations that this kind of caller may call, if it has their scopes. */
+/** The operations that this kind of caller may call, if it has their scopes. */
 export const definitionsFor = (
   definitions: ReadonlyArray<Definition>,
   { kind, role }: ToolCaller,

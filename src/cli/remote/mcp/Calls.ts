@@ -7,7 +7,7 @@ import type { Confirmations, Refusal } from "./Confirmations.ts"
 import type { Definition } from "./Definitions.ts"
 import { isRead, removedFrom } from "./Selection.ts"
 
-/** What a tool answers: JSON or a text, and whether it is an error. */
+/** The result of a tool: JSON or a text, and whether it is an error. */
 export interface Answer {
   readonly isError: boolean
   readonly value: unknown
@@ -33,7 +33,7 @@ const NOT_NAMES = ["", ".", ".."]
 const isScalar = (value: unknown): value is string | number | boolean =>
   Predicate.isString(value) || Predicate.isNumber(value) || Predicate.isBoolean(value)
 
-/** What is wrong with the arguments of a tool. The service says what is wrong with the body. */
+/** The errors in the arguments of a tool. The service reports those in the body. */
 const errorsIn = (definition: Definition, given: Readonly<Record<string, unknown>>) => {
   const { input, pathParameters, queryParameters } = definition
   const errors: Array<{ location: string; message: string }> = []

@@ -1,7 +1,7 @@
 /** Changes that were shown and wait for their confirmation. They are in memory, and end with the process. */
 import { Clock, Duration, Effect, HashMap, Option, Ref } from "effect"
 
-/** A change that nobody confirms is forgotten: what its dry run said may no longer be true. */
+/** How long a change waits for its confirmation. Later its dry run may no longer be true. */
 const MAX_AGE = Duration.minutes(10)
 
 const MAX_PENDING = 100

@@ -1,6 +1,6 @@
 /**
- * Splits standard input into messages of JSON-RPC 2.0, one a line, and answers what is none itself. The server gets complete messages
- * only: it would drop all that arrived together with a bad one.
+ * Splits standard input into messages of JSON-RPC 2.0, one per line, and answers invalid lines itself. The server gets
+ * only complete messages: it would drop all that arrived together with a bad one.
  */
 import { Effect, Option, Predicate, Stdio, Stream } from "effect"
 
@@ -48,7 +48,7 @@ const messageOf = ({ id, method, params }: Readonly<Record<string, unknown>>) =>
 
 const lineOf = (value: unknown): Line => {
   if (Array.isArray(value)) {
-    // Protocol versions with batches take them; the server refuses them in the others.
+    // Some protocol versions accept batches; in the others the server rejects them.
     const requests = value.filter(isRecord)
     if (value.length === 0 || requests.length < value.length || requests.some((one) => errorOf(one) !== undefined)) {
       return invalid("A batch must consist of requests.")

@@ -5,7 +5,7 @@ import type { Definition } from "./Definitions.ts"
 const SECRET = "Its response contains a secret, which would be part of a conversation"
 const PROVIDER = "For programs that connect other systems, which send it themselves"
 
-/** The operations that are no tools, and why. */
+/** The operations that are not tools, and why. */
 export const WITHOUT_TOOL: Readonly<Record<string, string>> = {
   issueServiceAccountToken: SECRET,
   rotateServiceAccountToken: SECRET,
@@ -24,7 +24,7 @@ export const WITHOUT_TOOL: Readonly<Record<string, string>> = {
 /** Operations that change nothing although their scope allows changes. */
 const CHANGES_NOTHING: ReadonlyArray<string> = ["dryRunMetadataField"]
 
-/** Properties of bodies that would make a change of a read. */
+/** Body properties that would turn a read into a change. */
 const REMOVED: Readonly<Record<string, ReadonlyArray<string>>> = { checkInstance: ["consume"] }
 
 /** Properties that an operation's body cannot have in a tool. */

@@ -17,10 +17,10 @@ An error has a \`code\`, a \`detail\` that says what to do, and \`errors\` with 
 
 const CONFIRMATION = {
   type: "string",
-  description: "The handle that the first call of this change answered. Without it, nothing is changed",
+  description: "The handle from the response to the first call of this change. Without it, nothing is changed",
 }
 
-/** The body without properties that would make a change of a read. Its definition belongs to this tool alone. */
+/** The body without properties that would turn a read into a change. Its definition belongs to this tool alone. */
 const withoutRemoved = (definition: Definition): Definition["input"] => {
   const removed = removedFrom(definition)
   const { $defs = {}, ...input } = definition.input

@@ -1,6 +1,6 @@
 /**
- * Serves the console (contract, part 2, section 13): its files, and the configuration that they start with. Neither needs a
- * credential. The console then calls the published APIs, as any client does.
+ * Serves the console: its files, and the configuration that they start with. Neither needs a credential. The console
+ * then calls the published APIs, as any client does.
  */
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -14,8 +14,8 @@ import type { ConsoleFiles } from "./ConsoleFiles.ts"
 import { policyFor, SECURITY_HEADERS } from "../../SecurityHeaders.ts"
 
 /**
- * What comes before `/api/webhooks` for the console: nothing if the core listener serves it, the URL of a dedicated listener, or
- * `null` if that is not known.
+ * The base URL of `/api/webhooks` for the console: empty if the core listener serves it, the URL of a dedicated
+ * listener, or `null` if that is not known.
  */
 export const WebhooksAddress = Context.Reference<string | null>("keyshelf.reference/http/WebhooksAddress", {
   defaultValue: () => "",
@@ -102,7 +102,7 @@ const addFiles = Effect.fnUntraced(function* (
     const path = pathBelow((yield* HttpServerRequest.HttpServerRequest).url)
     const asset = files.assets.get(path)
     if (asset !== undefined) return yield* Asset.respond(asset)
-    // A missing script must not be answered with the page: after an upgrade, old pages still ask for old names.
+    // A missing script must not get the page as its response: after an upgrade, old pages still request old names.
     return path.startsWith(HASHED) ? HttpServerResponse.empty({ status: 404 }) : yield* page
   })
   // The router adds `/console` itself.

@@ -40,7 +40,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   ".woff2": "font/woff2",
 }
 
-/** What the build appends to the name of a file for its codings. */
+/** The suffix that the build appends to a file's name for each coding. */
 const SUFFIXES: ReadonlyArray<readonly [suffix: string, coding: ContentCoding]> = [
   [".br", "br"],
   [".gz", "gzip"],

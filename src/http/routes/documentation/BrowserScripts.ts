@@ -48,7 +48,7 @@ export const SEARCH = `"use strict"
   let loading
   const load = () => (loading ??= fetch(new URL("search.json", root)).then((response) => response.json()))
 
-  // A word in a title counts more than one in a heading, and that more than one in the text. All words must occur.
+  // A word in a title counts more than one in a heading, which counts more than one in the text. All words must occur.
   const scoreOf = (section, words) => {
     let score = 0
     for (const word of words) {

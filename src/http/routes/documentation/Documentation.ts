@@ -1,7 +1,7 @@
 /**
- * Serves `/docs` and the OpenAPI documents. The pages load nothing from another host and contain no script, which their content security
- * policy enforces (contract, part 2, section 13). The policy also blocks requests to another listener. So each listener serves the pages,
- * and its own API can be tried out there.
+ * Serves `/docs` and the OpenAPI documents. The pages load nothing from another host and contain no script, which their
+ * content security policy enforces. The policy also blocks requests to another listener. So each listener serves the
+ * pages, and its own API can be tried out there.
  */
 import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"

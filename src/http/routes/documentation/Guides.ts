@@ -53,7 +53,10 @@ const PICTURES: Readonly<Record<string, string>> = { ".png": "image/png", ".svg"
 // The README names the addresses of a fresh installation.
 const OWN_DOCS = /^http:\/\/127\.0\.0\.1:808\d\/docs(?=$|[/#?])/
 
-/** Where a link of a page leads: another page, a file that the service has elsewhere, or nowhere but the repository. */
+/**
+ * Where a link of a page leads: to another page, to a file that the service serves elsewhere, or to the repository
+ * only.
+ */
 const targetOf = (file: string, files: ReadonlySet<string>, link: string): Target => {
   const root = rootFrom(pathOf(file))
   if (OWN_DOCS.test(link)) return { href: link.replace(OWN_DOCS, `${root}docs`) }
@@ -87,7 +90,7 @@ const positionOf = (guide: Guide): number => {
   return position === -1 ? pages.length : position
 }
 
-/** The list of all pages, beside each page. */
+/** The list of all pages, shown next to each page. */
 const contents = (guides: ReadonlyArray<Guide>, current: Guide): string => {
   const root = rootFrom(current.path)
   const item = ({ path, title }: Guide, label = title) =>

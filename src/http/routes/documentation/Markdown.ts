@@ -17,7 +17,7 @@ export interface Rendered {
   readonly sections: ReadonlyArray<Section>
 }
 
-/** Where a link leads in the documentation as served, or that its file is only in the repository. */
+/** Where a link leads in the served documentation, or that its file is only in the repository. */
 export type Target = { readonly href: string } | { readonly file: string }
 
 const ENTITIES: Readonly<Record<string, string>> = {

@@ -12,7 +12,7 @@ const WAITING_CHECKS = 2
 
 interface Opened {
   readonly at: number
-  /** The server that it leads to; `undefined` until the address was asked after it was opened. */
+  /** The server that it leads to; `undefined` until the server was queried after the socket opened. */
   server: string | undefined
   read: number
   /** The bytes that were written when it last received data. */
@@ -24,10 +24,10 @@ interface Opened {
 export interface ServerSockets {
   /** Opens a socket; `undefined` if the address is not TCP, and so on this machine. */
   readonly open: (() => Socket) | undefined
-  /** Whether the address should be asked for its server. Call it at regular intervals. */
+  /** Whether to query which server the address leads to. Call it at regular intervals. */
   readonly shouldAsk: () => boolean
   /**
-   * Takes note of the server that the address leads to, as asked at this time (`performance.now()`). Closes the sockets
+   * Records the server that the address leads to, as queried at this time (`performance.now()`). Closes the sockets
    * that lead to another one, and returns how many.
    */
   readonly leadTo: (server: string, askedAt: number) => number

@@ -1,6 +1,6 @@
 /**
- * Dry runs: `?dryRun=true` runs a request, undoes it, and answers what it would have answered, its events and its impact
- * (design of offline use and audit, part C).
+ * Dry runs: `?dryRun=true` runs a request, undoes it, and returns the response that the real request would get, its
+ * events and its impact.
  */
 import { Context, Schema } from "effect"
 import { HttpApiMiddleware } from "effect/http-api"
@@ -26,11 +26,11 @@ export const CurrentDryRun = Context.Reference<Array<DryRunEvent> | undefined>(
 )
 
 /**
- * What a dry run tells about other records:
+ * What a dry run reports about other records:
  * `license`: the instances of a license version, what its family resolves to, and who loses the default;
  * `license-migration`: the instances that would be moved, and whose checks would turn;
  * `grant`, `instance`: whose checks would turn; `instance-deletion`: what is deleted with the instance;
- * `deletion`: nothing, because what stands against it refuses it; `metadata-field`: whose values would be invalid;
+ * `deletion`: nothing, because records that block it cause a rejection; `metadata-field`: whose values would be invalid;
  * `connector`: its integration records; `revocation`: offline bundles in force.
  */
 export type ImpactKind =
@@ -44,7 +44,7 @@ export type ImpactKind =
   | "connector"
   | "revocation"
 
-/** The impact that dry runs of an endpoint tell. An endpoint with {@link DryRuns} needs it. */
+/** The impact that dry runs of an endpoint report. An endpoint with {@link DryRuns} needs it. */
 export class DryRunImpact extends Context.Service<DryRunImpact, ImpactKind>()("keyshelf/kernel/DryRunImpact") {}
 
 /**

@@ -1,14 +1,14 @@
-/** The impact of a change on other records, as dry runs and refused deletions tell it. */
+/** The impact of a change on other records, as dry runs and rejected deletions report it. */
 import { Schema } from "effect"
 import type { Caller } from "../Caller.ts"
 import { component } from "../Component.ts"
 import { allows } from "../Scope.ts"
 import { Amount } from "../../values/Decimal.ts"
 
-/** So many items are shown. */
+/** The maximum number of items that are listed. */
 export const MAX_SHOWN = 100
 
-/** Counts end here. */
+/** The maximum count. */
 export const MAX_COUNTED = 10_000
 
 /** Records that a change concerns. */
@@ -69,7 +69,7 @@ export const TurningChecks = affectedSchema(
   "Entitlements of these instances whose checks (`requested: 0`) would be allowed instead of denied, or denied instead of allowed",
 )
 
-/** Records of one kind that stand against a deletion. */
+/** Records of one kind that block a deletion. */
 export const Blocking = Schema.Struct({
   kind: Schema.Literals(["instances", "licenses", "overrides", "usage", "releases", "deploymentZones"]).annotate({
     ...component("BlockingKind", "instances"),
@@ -86,7 +86,7 @@ export const Blocking = Schema.Struct({
 }).annotate(component("Blocking", { count: 1, truncated: false }))
 export type Blocking = typeof Blocking.Type
 
-/** What stands against a deletion. A deletion against which something stands is refused, with this in the problem. */
+/** What blocks a deletion. A blocked deletion is rejected, with this in the problem. */
 export const DeletionImpact = Schema.Struct({
   blocking: Schema.Array(Blocking).annotate({ description: "What stands against the deletion" }),
 }).annotate(component("DeletionImpact"))

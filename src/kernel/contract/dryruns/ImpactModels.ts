@@ -1,4 +1,4 @@
-/** What dry runs tell about other records, by the kind of change (design of offline use and audit, C2). */
+/** What dry runs report about other records, by the kind of change. */
 import { Schema } from "effect"
 import { component } from "../Component.ts"
 import { Timestamp } from "../../values/Timestamp.ts"
@@ -93,5 +93,5 @@ export const ConnectorImpact = Schema.Struct({
 }).annotate(component("ConnectorImpact"))
 export type ConnectorImpact = typeof ConnectorImpact.Type
 
-/** The dry run of a deletion against which nothing stands. */
+/** The dry run of a deletion that nothing blocks. */
 export const DeletionDryRun = DryRunOf("Deletion", { status: 204, body: Schema.Null, impact: DeletionImpact })

@@ -149,7 +149,7 @@ layer(TestService.separate, { excludeTestServices: true })("a catalogue as code"
         )
         assert.match(
           drift.stdout,
-          /Not in the file, and kept \(--prune takes them away\):\n {2}metadata field INSTANCE site/,
+          /Not in the file, and kept \(--prune removes them\):\n {2}metadata field INSTANCE site/,
         )
         assert.strictEqual(drift.stderr, "Would make 1 change.\n")
 

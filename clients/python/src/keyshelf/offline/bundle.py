@@ -140,7 +140,7 @@ def _listed(text: Any, keyring: Keyring, issuer: Any) -> dict[str, Any]:
 def _memory(state: Any, counts: bool, sub: str, opened: Opened) -> dict[str, Any]:
     """What a state says. It counts only if it is of this instance, and its key is still trusted.
 
-    Keys that it learned stay where the bundle's own key is one of them.
+    Its learned keys stay if the bundle's own key is one of them.
     """
     of_this = state if counts else None
     keys = own(state, "keys") if counts or not opened.key.is_pinned else None

@@ -27,7 +27,7 @@ class Decision:
     """Whether a product may use an entitlement."""
 
     allowed: bool
-    #: `INVALID_REQUEST`: an amount of the request is negative or no decimal.
+    #: `INVALID_REQUEST`: an amount of the request is negative or not a decimal.
     reason: str
     #: What is left before the request as a decimal text; `"-1"` if unlimited, `None` where nothing is counted.
     remaining: str | None = None
@@ -54,7 +54,7 @@ def period_at(claims: Mapping[str, Any], period: str, at: Instant) -> Period | N
             return None
         if isinstance(starts, list):
             times = [millis_of(start) for start in starts]
-            # A start that is no time makes the order unknown.
+            # A start that is not a time makes the order unknown.
             known = [] if None in times else [time for time in times if time is not None]
         else:
             known = _around(millis_of(own(named, "from")), own(named, "every"), instant)
@@ -141,7 +141,7 @@ def _within(limit: Decimal, cap: Decimal, used: Decimal, requested: Decimal) -> 
 def fingerprint_of(instance_id: str, component: str) -> str:
     """The fingerprint of a component of the machine, such as `mac:8c:2e:3f:1a:4b:77`, for an instance.
 
-    The component cannot be read from it. It is `""`, which matches nothing, if an argument is no text.
+    The component cannot be read from it. It is `""`, which matches nothing, if an argument is not a text.
     """
     if not isinstance(instance_id, str) or not isinstance(component, str):
         return ""

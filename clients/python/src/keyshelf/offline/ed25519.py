@@ -37,7 +37,7 @@ def _double(a: _Point) -> _Point:
 
 
 def _point_of(data: bytes) -> _Point | None:
-    """The point of 32 bytes, `None` if they are no point or not its canonical form."""
+    """The point of 32 bytes, `None` if they are not the canonical form of a point."""
     number = int.from_bytes(data, "little")
     sign, y = number >> 255, number & ((1 << 255) - 1)
     if y >= _P:

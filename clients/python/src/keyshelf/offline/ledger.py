@@ -1,4 +1,4 @@
-"""A ledger of usage without a service: one CloudEvent a line, each with the hash of the line before.
+"""A ledger of usage without a service: one CloudEvent per line, each with the hash of the line before.
 
 The caller stores the lines and uploads them when it can.
 """

@@ -24,7 +24,7 @@ _WHITESPACE = "\t\n\v\f\r "
 
 @dataclass(frozen=True)
 class TrustedKey:
-    """A trusted key. It is pinned, or it was learned."""
+    """A trusted key: a pinned or a learned key."""
 
     data: bytes
     is_pinned: bool
@@ -55,7 +55,7 @@ def is_key(key: Any) -> bool:
 
 
 def make_keyring(keys: Any, learned: Any) -> Keyring:
-    """The keyring of pinned keys and of learned ones. A key that is pinned never counts as learned."""
+    """The keyring of pinned and learned keys. A pinned key never counts as a learned key."""
     key_set = own(keys, "keys")
     pinned = {key["kid"]: key["x"] for key in key_set if is_key(key)} if isinstance(key_set, list) else keys
 

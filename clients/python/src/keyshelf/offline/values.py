@@ -100,7 +100,7 @@ def exact_sum(*amounts: Decimal) -> Decimal:
 
 
 def millis_of(value: Any) -> float | None:
-    """Milliseconds since 1970 of an `Instant`, `None` if the value is no time."""
+    """Milliseconds since 1970 of an `Instant`, `None` if the value is not a time."""
     if is_number(value):
         return float(value) * 1000 if abs(value) < _MAX_SECONDS else None
     if isinstance(value, datetime):

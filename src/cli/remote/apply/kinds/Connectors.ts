@@ -16,7 +16,10 @@ const pathOf = (name: string): string => `${CONNECTORS}/${encodeURIComponent(nam
 
 const VARIABLE = /^\$\{([A-Za-z_]\w*)\}$/
 
-/** The settings without masked secrets. An array whose items cannot be found again without them is left out as a whole. */
+/**
+ * The settings without masked secrets. An array whose items cannot be identified without their secrets is left out as a
+ * whole.
+ */
 const withoutMasks = (value: unknown): unknown => {
   if (value === MASK) return undefined
   if (Array.isArray(value)) {

@@ -3,7 +3,7 @@ import type { LifecycleState } from "../../../../domains/licenses/Model.ts"
 import type { Place, Step, Subject } from "../Plan.ts"
 import type { StoredVersion } from "../Stored.ts"
 
-/** A version of the file, and what the service has of it. */
+/** A version of the file, and its record in the service. */
 export interface Release {
   readonly subject: Subject
   readonly path: string
@@ -57,8 +57,8 @@ const setDefault = (
 const isReady = ({ isTouched, stored }: Release): boolean => stored !== undefined && !isTouched
 
 /**
- * The steps from the states of the service to those of the file: first what is published, then which version is the default, last
- * what is archived, because the default cannot be.
+ * The steps from the states of the service to those of the file: first publications, then the default version, and
+ * archivals last, because the default version cannot be archived.
  */
 export const releaseSteps = (
   releases: ReadonlyArray<Release>,
@@ -101,8 +101,8 @@ export const releaseSteps = (
 }
 
 /**
- * The steps that take a version away that the file does not have: a draft is deleted, a published one archived, and before that it
- * stops being the default.
+ * The steps that remove a version that the file does not have: a draft is deleted; a published one stops being the
+ * default and is archived.
  */
 export const removalSteps = (
   subject: Subject,

@@ -1,8 +1,9 @@
 /**
  * Plans license families: versions with their grants. Pure.
  *
- * A new version is created as a draft, gets its grants, and is published last, so that an apply that stops halfway leaves a draft that
- * the next one completes. The terms of a published version are never changed, because its customers have them.
+ * A new version is created as a draft, gets its grants, and is published last, so that an apply that stops halfway
+ * leaves a draft that the next one completes. The terms of a published version are never changed, because customers
+ * rely on them.
  */
 import { currentDefaultOf, releaseSteps, removalSteps } from "./LicenseLifecycle.ts"
 import { grantChanges, grantsOf, grantSteps } from "./Grants.ts"
@@ -224,7 +225,7 @@ export const planLicenses = (families: Families, records: ReadonlyArray<StoredVe
   const listed = new Set(entries.flat().map(({ version }) => version.slug))
   const named = new Set(entries.flat().map(({ version }) => version.changesAsDraft))
   const plan = joined(entries.map((family) => planFamily(family, listed, versions, options)))
-  // An archived version is not sold any more: it is what pruning leaves.
+  // An archived version is no longer sold: pruning leaves it.
   const others = records.filter(
     (record) => !listed.has(record.slug) && !named.has(record.slug) && stateOf(record) !== "ARCHIVED",
   )

@@ -77,7 +77,7 @@ export const featureFlags: RecordKind<"featureFlags"> = {
   }),
 }
 
-/** The URL as the service stores it. The service rejects what is no URL. */
+/** The URL as the service stores it. The service rejects a text that is not a URL. */
 const urlOf = ({ url }: { readonly url: string }): string => (URL.canParse(url) ? canonicalUrl(url) : url)
 
 export const webhooks: RecordKind<"webhooks"> = {

@@ -16,27 +16,27 @@ type PropertyOf<S extends Section> = Extract<keyof EntryOf<S>, string>
 /** How records of a kind are written, compared and removed. */
 export interface RecordKind<S extends RecordSection> {
   readonly section: S
-  /** As texts name one record. */
+  /** The noun for one record in messages. */
   readonly noun: string
   /** The path of the list. */
   readonly path: string
-  /** What finds a record again, in the file and in the service. */
+  /** The key that identifies a record in the file and in the service. */
   readonly keyOf: (record: RecordOf<S>) => string
   /** Properties that every record has. */
   readonly required: ReadonlyArray<PropertyOf<S>>
-  /** The other properties, with the values that they have if the file does not say. */
+  /** The other properties, with their defaults. */
   readonly defaultsOf: (record: RecordOf<S>) => Partial<EntryOf<S>>
   /** Properties that cannot change. */
   readonly immutable: ReadonlyArray<PropertyOf<S>>
   /** The last part of the path of a record. */
   readonly idOf: (record: StoredOf<S>) => string
   readonly method: "PUT" | "PATCH"
-  /** How a record is taken away that the file does not have. */
+  /** How a record that the file does not have is removed. */
   readonly removal: { readonly action: string; readonly method: "DELETE" | "POST"; readonly suffix: string }
   readonly hasDryRun: { readonly update: boolean; readonly removal: boolean }
   /** Whether a record counts as one that does not exist, such as an archived field. */
   readonly isGone?: (record: StoredOf<S>) => boolean
-  /** The one way to write values that are equal to the service. */
+  /** The normal form of values that the service treats as equal. */
   readonly canonical?: (entry: EntryOf<S>) => EntryOf<S>
 }
 
@@ -71,7 +71,7 @@ export const managedOf = <S extends RecordSection>(kind: RecordKind<S>, record: 
   return kind.canonical?.(managed) ?? managed
 }
 
-/** A record as the file has it: without what is the default. */
+/** A record as the file has it: without defaults. */
 export const entryOf = <S extends RecordSection>(kind: RecordKind<S>, record: StoredOf<S>): EntryOf<S> => {
   const managed = managedOf(kind, record)
   const required: ReadonlyArray<string> = kind.required
@@ -129,7 +129,7 @@ const planChange = <S extends RecordSection>(
     action: "update",
     method: kind.method,
     path: pathOf(kind, stored),
-    // A record that has changed since it was read has another time, and the service refuses the request.
+    // A record that has changed since it was read has another time, and the service rejects the request.
     body: { ...bodyOf(changes), updatedAt: stored.updatedAt },
     changes,
     place,

@@ -1,8 +1,9 @@
 /**
- * Brings the events of one organization into a broker, in the order of the stream, at least once. The position is stored
- * after the broker has acknowledged the events before it, so a bridge that is killed repeats some events and leaves none out.
+ * Forwards the events of one organization to a broker, in the order of the stream, at least once. The position is
+ * stored after the broker has acknowledged the events before it, so a bridge that is killed repeats some events and
+ * leaves none out.
  *
- * Of several bridges for one organization one works, and the newest takes over at once:
+ * If an organization has several bridges, only one works, and the newest takes over at once:
  *
  *   starts --------------------------> works: publishes, stores the position, renews it while there are no events
  *   works, another one wrote the position -> waits
@@ -41,7 +42,7 @@ const requestAfter = (cursor: string | null): Request => ({
   idempotencyKey: Option.none(),
 })
 
-/** Whether the service rejected the credential or the position: only a person can mend that. */
+/** Whether the service rejected the credential or the position: only a person can fix that. */
 export const isPermanent = (error: unknown): error is RequestFailed =>
   error instanceof RequestFailed && error.exitCode !== EXIT_CODES.unavailable
 
@@ -52,7 +53,7 @@ export const bridge = Effect.fnUntraced(function* (options: BridgeOptions) {
   let failures = 0
   let published = 0
 
-  /** Takes the position over, also from a bridge that works. */
+  /** Takes over the position, even from a bridge that works. */
   const acquire = Effect.gen(function* () {
     for (;;) {
       const stored = yield* broker.readPosition(organization.id)
@@ -91,7 +92,7 @@ export const bridge = Effect.fnUntraced(function* (options: BridgeOptions) {
       Effect.gen(function* () {
         const before = yield* Ref.get(revision)
         const wrote = broker.writePosition(organization.id, { cursor, holder: next }, before).pipe(
-          // After a write without an answer the position is this bridge's own one, with a newer revision.
+          // After a write without a response, the position may be this bridge's own, with a newer revision.
           Effect.catchTag("PositionTaken", (taken) =>
             Effect.gen(function* () {
               const stored = yield* broker.readPosition(organization.id)

@@ -1,9 +1,9 @@
-/** What a bridge needs of a message broker: a stream of messages, and a place for its positions. */
+/** What a bridge needs from a message broker: a stream of messages, and a place for its positions. */
 import { Schema } from "effect"
 import type { Effect } from "effect"
 import type { FeedEvent } from "../EventFeed.ts"
 
-/** The broker did not take an event or a position. Trying again may help. */
+/** The broker did not accept an event or a position. A retry may succeed. */
 export class BrokerFailed extends Schema.TaggedError<BrokerFailed>()("BrokerFailed", { message: Schema.String }) {}
 
 /** Another bridge has written the position since this one read it. */

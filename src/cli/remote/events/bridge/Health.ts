@@ -1,4 +1,4 @@
-/** Says over HTTP what a bridge does for each organization: `GET /health`. */
+/** Reports over HTTP what a bridge does for each organization: `GET /health`. */
 import { Effect } from "effect"
 import { createServer } from "node:http"
 import { CommandFailed } from "../../../Failure.ts"

@@ -20,7 +20,9 @@ interface JetStreamOptions {
   readonly stream: string
   readonly subjectPrefix: string
   readonly bucket: string
-  /** How long the stream remembers the ids of messages, and on how many servers it is stored, if the bridge creates it. */
+  /**
+   * How long the stream retains the ids of messages, and on how many servers it is stored, if the bridge creates it.
+   */
   readonly dedupeWindow: Duration.Duration
   readonly replicas: number
 }
