@@ -13,12 +13,12 @@ import { completedRanges, nodeAbove, openNodes } from "./rules/Tree.ts"
 import type { NodeRange, TreeNode } from "./rules/Tree.ts"
 
 /** The most events per transaction. */
-export const SEAL_BATCH = 1_000
+const SEAL_BATCH = 1_000
 
 const MISSING_HASHES = "Hashes of events are missing."
 
 /** How far a log is sealed. */
-export interface SealedLog {
+interface SealedLog {
   /** The position of its last event that has a hash. */
   readonly head: number
   /** Whether there may be more to seal. */

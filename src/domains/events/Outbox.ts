@@ -8,7 +8,7 @@ import { inEachOrganization } from "../../kernel/database/DueOrganizations.ts"
 import { column, executed, hasCitus, records } from "../../kernel/database/Statements.ts"
 
 /** Identifies an event of the outbox. */
-export interface OutboxKey {
+interface OutboxKey {
   readonly organizationId: string
   readonly eventId: string
 }

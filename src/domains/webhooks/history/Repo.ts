@@ -14,10 +14,10 @@ export type AttemptEntry = Omit<WebhookAttempt, "requestBody"> &
   Omit<FoundEvent, "type"> & { readonly eventType: string | null }
 
 /** The properties of a last attempt on which a retry depends. */
-export type LastAttempt = Pick<WebhookAttempt, "attempt" | "endpointId" | "eventId" | "eventName" | "state">
+type LastAttempt = Pick<WebhookAttempt, "attempt" | "endpointId" | "eventId" | "eventName" | "state">
 
 /** The pending attempt of a delivery. */
-export interface PendingAttempt {
+interface PendingAttempt {
   readonly endpointId: string
   readonly eventId: string
   readonly isSending: boolean

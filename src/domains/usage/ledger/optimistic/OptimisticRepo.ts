@@ -27,7 +27,7 @@ export interface MeterSnapshot {
 }
 
 /** Names a meter of any organization. */
-export interface OrganizationMeterName extends MeterName {
+interface OrganizationMeterName extends MeterName {
   readonly organizationId: string
 }
 
