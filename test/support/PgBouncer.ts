@@ -25,7 +25,7 @@ export const POOL_SIZE = 6
 const NOBODY = 65_534
 
 /** The settings of a process of the service whose database is behind a pooler. */
-export interface PooledSettings extends Record<string, string> {
+interface PooledSettings extends Record<string, string> {
   readonly SERVICE_DATABASE_URL: string
   readonly SERVICE_DATABASE_PREPARE: string
   readonly SERVICE_DATABASE_LISTEN_URL: string

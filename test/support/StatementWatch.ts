@@ -62,7 +62,7 @@ const readNotices = (socket: Socket, report: (text: string) => void) => {
 }
 
 /** What the server is to do with all statements of the database. */
-export type PlanCacheMode = "auto" | "force_generic_plan" | "force_custom_plan"
+type PlanCacheMode = "auto" | "force_generic_plan" | "force_custom_plan"
 
 const settingsFor = (mode: PlanCacheMode): Readonly<Record<string, string>> => ({
   session_preload_libraries: "auto_explain",

@@ -19,7 +19,7 @@ import { TestDatabase, testSql } from "./TestDatabase.ts"
 export const testSecrets = KeyRing.layerFrom([{ id: "test", bytes: Redacted.make(new Uint8Array(32).fill(7)) }])
 
 /** Outbound HTTP that allows the local servers of tests. */
-export const testOutbound = OutboundHttp.layerFrom({ allowInsecure: true, allowedNetworks: [] })
+const testOutbound = OutboundHttp.layerFrom({ allowInsecure: true, allowedNetworks: [] })
 
 /** Signals between test services that share a database. */
 export const testSignals = ListenNotify.layerFrom({ listenUrl: Option.none() })

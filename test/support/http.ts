@@ -47,7 +47,7 @@ export const request = async (method: string, url: string, options: CallOptions 
 }
 
 /** A response as it was sent. */
-export interface RawResponse {
+interface RawResponse {
   readonly status: number | undefined
   readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
   readonly bytes: Buffer

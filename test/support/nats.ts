@@ -24,7 +24,7 @@ export const whyNoNats = async (url = natsUrl): Promise<string | undefined> => {
 }
 
 /** A stored message. */
-export interface Message {
+interface Message {
   readonly id: string
   readonly subject: string
   readonly body: unknown

@@ -1,7 +1,7 @@
 /** Reads the examples of a page: its blocks of shell, and the JSON that the page shows as their output. */
 
 /** A fenced block of a page. */
-export interface Block {
+interface Block {
   /** The line of the page at which the block opens. */
   readonly line: number
   readonly tag: string

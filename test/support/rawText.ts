@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { connect } from "node:net"
 
 /** A response as text. */
-export interface RawReply {
+interface RawReply {
   readonly status: number
   /** Status line and headers. */
   readonly head: string

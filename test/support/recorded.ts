@@ -18,7 +18,7 @@ interface Entry {
 }
 
 /** The test that created an organization. */
-export interface Origin {
+interface Origin {
   readonly file: string
   readonly test: string
 }

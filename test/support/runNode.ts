@@ -10,7 +10,7 @@ export interface Outcome {
 }
 
 /** Where a script runs, with which environment, and for how long at most. */
-export interface RunOptions {
+interface RunOptions {
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
   readonly timeoutMillis?: number

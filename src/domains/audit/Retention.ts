@@ -17,7 +17,7 @@ import { prunedOriginOf, prunedText } from "./rules/Notes.ts"
 import { Sealing } from "./Sealing.ts"
 
 /** The most events that one transaction deletes, unless a single day has more. */
-export const MAX_PRUNED = 10_000
+const MAX_PRUNED = 10_000
 
 const startOfDay = (at: Date): Date => new Date(Math.floor(at.getTime() / DAY_MS) * DAY_MS)
 

@@ -16,7 +16,7 @@ import { completedRanges, nodeAbove } from "./rules/Tree.ts"
 import type { NodeRange, TreeNode } from "./rules/Tree.ts"
 
 /** The most events per transaction. */
-export const SEAL_BATCH = 1_000
+const SEAL_BATCH = 1_000
 
 const MISSING_HASHES = "Hashes of events are missing."
 
@@ -26,7 +26,7 @@ const TOGETHER_BATCH = 10_000
 const isWhole = ({ head, sealedTo }: PlacedStream): boolean => sealedTo === head
 
 /** How far a log is sealed. */
-export interface SealedLog {
+interface SealedLog {
   /** The position of its last event that has a hash. */
   readonly head: number
   /** Whether there may be more to seal. */

@@ -21,7 +21,7 @@ const FINAL_FLUSH_TIMEOUT = "1 second"
 export type Admission = "admitted" | "refused" | "unknown"
 
 /** The parameters of a live stream. */
-export interface LiveRequest {
+interface LiveRequest {
   readonly organizationId: string
   readonly filter: EventFilter
   /** The stream starts after this cursor; without one, with new events. */

@@ -23,7 +23,7 @@ export interface EventSource {
 }
 
 /** The page of events that a client requests. */
-export interface EventPageRequest extends PageRequest {
+interface EventPageRequest extends PageRequest {
   readonly order?: EventOrder
 }
 

@@ -31,7 +31,7 @@ const POLL_INTERVAL = { listening: "1 second", pollingOnly: "250 millis" } as co
 const MIN_POLL_INTERVAL = "20 millis"
 
 /** Waits for growth of an organization stream. */
-export interface Subscriber {
+interface Subscriber {
   /** The last position of the stream when the follower was added. */
   readonly head: number
   /** Waits until the stream may have grown since the last call returned, or since the follower was added. */

@@ -16,7 +16,7 @@ import type { Member, Membership, User } from "./Model.ts"
 export type MembershipRow = Membership & { readonly id: string }
 
 /** A member with the id of the membership's row, which lists are sorted by. */
-export type MemberRow = Member & { readonly id: string }
+type MemberRow = Member & { readonly id: string }
 
 const SignedInRow = Schema.Struct({
   organizationId: Schema.String,

@@ -11,7 +11,7 @@ import { Sealing } from "../Sealing.ts"
 import type { SealedLog } from "../Sealing.ts"
 
 /** The least time between two checkpoints of a log that are signed without a request. */
-export const CHECKPOINT_INTERVAL_MS = 300_000
+const CHECKPOINT_INTERVAL_MS = 300_000
 
 /** How long a log that cannot be signed waits for the next try. */
 const RETRY_MS = 60_000

@@ -21,7 +21,7 @@ const PAGE = 8 * FANOUT
 const NO_HASH = new Uint8Array(32)
 
 /** A log whose notes are known, and how they are verified. */
-export interface LogToVerify {
+interface LogToVerify {
   readonly organizationId: string
   /** The public keys that are trusted, in base64url; those of the database if there are none. */
   readonly keys: ReadonlyArray<string>
@@ -30,7 +30,7 @@ export interface LogToVerify {
 }
 
 /** The result of a verification, and the sizes of the stored checkpoints, which were verified before the saved ones. */
-export interface VerifiedLog {
+interface VerifiedLog {
   readonly verification: Verification
   readonly storedSizes: ReadonlyArray<number>
 }

@@ -13,7 +13,7 @@ import type { EventCheckpointInconsistent } from "../Errors.ts"
 import { AuditRepo } from "../Repo.ts"
 
 /** The last checkpoint of the old log, if it had one, and the first one of the new log. */
-export interface Restarted {
+interface Restarted {
   readonly last: string | null
   readonly first: string
 }

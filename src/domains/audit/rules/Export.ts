@@ -13,7 +13,7 @@ export interface LogEntry {
 }
 
 /** A line of an export. */
-export type ExportLine = LogEntry | { readonly note: string }
+type ExportLine = LogEntry | { readonly note: string }
 
 /** The line of a position, without a line break. */
 export const entryLine = ({ hash, position, text }: LogEntry): string =>

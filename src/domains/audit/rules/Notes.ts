@@ -63,7 +63,7 @@ const FORBIDDEN = /[\u0000-\u0009\u000b-\u001f]|[\ud800-\udbff](?![\udc00-\udfff
  * Verifies a note. Returns its text, of which the last line ends with a line break; `undefined` if none of the keys signed it, if one
  * of their signatures is wrong, or if it is no note. Signatures by others do not count.
  */
-export const openNote = (note: string, keys: ReadonlyArray<NoteKey>): string | undefined => {
+const openNote = (note: string, keys: ReadonlyArray<NoteKey>): string | undefined => {
   if (note.length > MAX_NOTE_CHARACTERS || FORBIDDEN.test(note) || !note.endsWith("\n")) return undefined
   const end = note.lastIndexOf("\n\n")
   if (end < 0) return undefined

@@ -59,7 +59,7 @@ export const isConsistent = (
 const HEADER = "c2sp.org/tlog-proof@v1"
 
 /** A proof that a leaf is in the tree of a checkpoint. */
-export interface InclusionProof {
+interface InclusionProof {
   readonly index: number
   readonly hashes: ReadonlyArray<Hash>
   /** The signed note. */

@@ -153,7 +153,7 @@ export const nodeAbove = (below: Uint8Array): Hash | undefined =>
     : undefined
 
 /** The roots of a tree while it grows. It holds one hash for each binary digit of its size. */
-export interface Growth {
+interface Growth {
   readonly add: (leaf: Hash) => void
   readonly size: () => number
   readonly root: () => Hash

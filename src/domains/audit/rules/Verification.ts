@@ -8,11 +8,8 @@ import type { Checkpoint, Pruned } from "./Notes.ts"
 import { isSameHash, leafHash, makeGrowth } from "./Tree.ts"
 import type { Hash, TreeNode } from "./Tree.ts"
 
-/** What is wrong with an event, or with the log at a note. */
-export type FindingKind = "EVENT_CHANGED" | "EVENT_MISSING" | "CHECKPOINT_INVALID" | "HISTORY_REWRITTEN" | "LOG_SHORTER"
-
 /** A finding about an event, or about the hashes up to its position. */
-export interface EventFinding {
+interface EventFinding {
   readonly kind: "EVENT_CHANGED" | "EVENT_MISSING" | "HISTORY_REWRITTEN"
   readonly position: number
   /** The id that the event has now, if it has one. */
@@ -21,7 +18,7 @@ export interface EventFinding {
 }
 
 /** A finding about a note. */
-export interface NoteFinding {
+interface NoteFinding {
   readonly kind: "CHECKPOINT_INVALID" | "HISTORY_REWRITTEN" | "LOG_SHORTER"
   /** The number of the note in the order in which the notes were given, from 0. */
   readonly note: number
@@ -41,7 +38,7 @@ export interface FoundEvent {
 }
 
 /** Which log is verified, and by what. */
-export interface LogIdentity {
+interface LogIdentity {
   /** The first line of its checkpoints. */
   readonly origin: string
   /** The name of its keys; the origin if it is not given. */

@@ -37,7 +37,7 @@ export interface EventStream {
 export const sizeOf = ({ base, sealed }: EventStream): number => sealed - base
 
 /** What retention can delete: events from the start of a stream. */
-export interface Prefix {
+interface Prefix {
   /** The last position to delete. */
   readonly upTo: number
   /** How many events are stored up to there. */

@@ -10,13 +10,13 @@ import type { Override } from "./Model.ts"
 import { appliedOverride } from "./OverridesSql.ts"
 
 /** An instance whose overrides are locked. */
-export interface OverriddenInstance {
+interface OverriddenInstance {
   readonly id: string
   readonly slug: string
 }
 
 /** A new override. */
-export interface OverrideRow extends Omit<Override, "endedAt" | "endedBy"> {
+interface OverrideRow extends Omit<Override, "endedAt" | "endedBy"> {
   readonly instanceId: string
   readonly entitlementId: string
 }

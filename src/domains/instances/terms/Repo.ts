@@ -8,7 +8,7 @@ import { isAt, locatedBy, rowByKey, scopeOf } from "../../../kernel/database/Row
 import { column, executed, records } from "../../../kernel/database/Statements.ts"
 
 /** An instance that may have a notice due. */
-export interface Candidate {
+interface Candidate {
   readonly organizationId: string
   readonly instanceId: string
 }
@@ -23,13 +23,13 @@ export interface TermRow {
 }
 
 /** When to look at an instance again. */
-export interface NextLook {
+interface NextLook {
   readonly instanceId: string
   readonly dueAt: Date | null
 }
 
 /** A notice that was emitted. */
-export interface EmittedNotice {
+interface EmittedNotice {
   readonly instanceId: string
   readonly endLicenseDate: Date
   readonly key: string

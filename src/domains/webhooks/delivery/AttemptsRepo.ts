@@ -16,7 +16,7 @@ import type { AttemptRow, EndpointHealth, FoundLease, LookUp } from "./OutcomeSq
  * What a claimed delivery sends. `url` is `null` if its endpoint or organization has ended, the last four if its event is no longer
  * stored.
  */
-export interface Subject extends FoundEvent {
+interface Subject extends FoundEvent {
   readonly lease: string
   readonly url: string | null
   /** The active secrets, newest first. */

@@ -18,7 +18,7 @@ export interface Subscriber {
 }
 
 /** A stored secret. */
-export interface SealedSecret {
+interface SealedSecret {
   readonly id: string
   readonly sealed: string
 }

@@ -9,7 +9,7 @@ import { historySql, LAST } from "./HistorySql.ts"
 import type { AttemptEntry, PendingAttempt } from "./HistorySql.ts"
 
 /** The properties of a last attempt on which a retry depends. */
-export type LastAttempt = Pick<WebhookAttempt, "attempt" | "endpointId" | "eventId" | "eventName" | "state">
+type LastAttempt = Pick<WebhookAttempt, "attempt" | "endpointId" | "eventId" | "eventName" | "state">
 
 interface HistoryQueries {
   /**

@@ -57,7 +57,7 @@ export interface WantedUsage {
 }
 
 /** {@link WantedUsage} at an instant. */
-export interface UsageQuestion extends AsOf {
+interface UsageQuestion extends AsOf {
   /** {@link WantedUsage} as JSON, serialized once for all checks that use it. */
   readonly wanted: string
 }
