@@ -54,7 +54,7 @@ const received = async (origin: string, jobs: number, stored: Promise<number>): 
 // A new process is still compiling, so the first rounds do not count.
 const WARMUP_ROUNDS = 3
 
-/** A service to measure, which must allow plain http. Its endpoints belong to the organizations of the tokens, in turns. */
+/** A service to measure, which must allow plain http. Its endpoints are spread over the organizations of the tokens, round robin. */
 interface Dispatcher {
   readonly url: string
   readonly site: Site

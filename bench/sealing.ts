@@ -1,16 +1,29 @@
 /**
- * `npm run bench -- --sealing`: what placing and sealing cost. The same creates, in turns, on two databases of one PostgreSQL: for one of
+ * `npm run bench -- --sealing`: what placing and sealing cost. The same creates, alternately, on two databases of one PostgreSQL: for one of
  * them a second process of the role `sweeper` places and seals all events; for the other one none does. The processor time is that of
  * the services and of all processes of PostgreSQL for each create, until all events are sealed and the new rows are vacuumed.
  */
 import { Effect } from "effect"
 import { readdirSync, readFileSync } from "node:fs"
-import { Client } from "pg"
+import { createRequire } from "node:module"
 import { plainServer } from "../test/support/CitusCluster.ts"
 import { burstAt } from "./burst.ts"
 import { processorTimeOf, run } from "./processes.ts"
 import type { Running } from "./processes.ts"
 import { fill, prepare, scales, startKeyshelf } from "./world.ts"
+
+/** What is used of the client of `bench/package.json`, whose types are not installed with the service. */
+interface Client {
+  readonly connect: () => Promise<void>
+  readonly end: () => Promise<void>
+  readonly query: <Row>(
+    text: string,
+  ) => Promise<{ readonly rows: ReadonlyArray<Row>; readonly rowCount: number | null }>
+}
+
+const { Client }: { readonly Client: new (options: { readonly connectionString: string }) => Client } = createRequire(
+  import.meta.url,
+)("pg")
 
 interface Options {
   readonly rounds: number

@@ -9,7 +9,7 @@ export interface MovingRule {
   readonly values?: Readonly<Record<string, string>>
   /** Columns that are not compared, because they differ without a change of the organization. */
   readonly notCompared?: ReadonlyArray<string>
-  /** The rows change while nobody uses the organization: deliveries go on, answers expire. */
+  /** The rows change while the organization is not used: deliveries go on, answers expire. */
   readonly isLive?: true
   /** Triggers write rows while those of other tables are imported. So these come last, and replace them. */
   readonly isFedByTriggers?: true

@@ -49,7 +49,7 @@ export const events: ReadonlyArray<string> = [
   `CREATE UNIQUE INDEX event_positions_event ON event_positions (organization_id, event_id) WHERE event_id IS NOT NULL`,
   `CREATE INDEX event_positions_type ON event_positions (organization_id, type, position) WHERE type IS NOT NULL`,
   `CREATE INDEX event_positions_resource ON event_positions (organization_id, resource, position) WHERE resource IS NOT NULL`,
-  // Events of one actor. The type stands before the position, so that an actor's rare types are one range each; without
+  // Events of one actor. The type comes before the position, so that an actor's rare types are one range each; without
   // the filter `type`, a page merges the ranges of all types that the actor has.
   `CREATE INDEX event_positions_actor ON event_positions (organization_id, actor_id, type, position) WHERE actor_id IS NOT NULL`,
   // The tree of hashes has the positions after `base` up to `sealed_to`. `log` says which log of the organization it is:

@@ -1,4 +1,4 @@
-/** The service's settings: environment variables, read once at startup (contract, section 8). */
+/** The service's settings: environment variables, read once at startup. */
 import { Context, Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
 import type { LogLevel } from "effect"
 import { IpNetwork } from "effect/net"
@@ -89,7 +89,7 @@ export class Settings extends Context.Service<
      * JWT.
      */
     readonly authMode: "direct" | "gateway"
-    /** Absent: nobody signs in, and only tokens are accepted. */
+    /** Absent: people cannot sign in, and only tokens are accepted. */
     readonly identityProvider: Option.Option<IdentityProvider>
     /** How long rows are retained that have ended. */
     readonly retention: RetentionSettings

@@ -87,9 +87,6 @@ const isShared = (file: string, importer: string): boolean =>
   (importer === "maintenance" && file.endsWith("/Retention.ts")) ||
   !(/(Rules|Api|Repo|Http|Retention|Worker|Layer)(Sharded)?\.ts$/.test(file) || isIn("rules", file))
 
-/** Domains whose repositories have both forms in one file still. */
-const isMixed = (file: string): boolean => ["audit", "events"].includes(domainOf(file) ?? "")
-
 interface Import {
   readonly from: string
   readonly to: string
@@ -208,21 +205,7 @@ describe("the imports of the source", () => {
 })
 
 /** Whether the rules on services do not hold yet: their files are being changed. */
-const unfinished = [
-  "domains/audit/",
-  "domains/events/",
-  "domains/instances/Repo.ts",
-  "domains/instances/terms/Repo.ts",
-  "domains/maintenance/",
-  "domains/migrations/",
-  "domains/offline/",
-  "domains/people/Repo.ts",
-  "domains/releases/",
-  "domains/signing/",
-  "domains/usage/",
-  "domains/webhooks/",
-  "domains/zones/",
-]
+const unfinished = ["domains/audit/", "domains/events/", "domains/instances/terms/Repo.ts"]
 
 /** One state machine over shared counters: its parts would need all of its variables. */
 const WITHOUT_PARTS = "kernel/concurrency/FairQueue.ts"
@@ -353,7 +336,7 @@ describe("the files of the source", () => {
     assert.isAbove(sources.filter(isSharded).length, 10)
     assert.deepStrictEqual(
       filesMatching(
-        sources.filter((file) => topOf(file) === "domains" && !isSharded(file) && !isMixed(file)),
+        sources.filter((file) => topOf(file) === "domains" && !isSharded(file)),
         /citus|shard/i,
       ),
       [],

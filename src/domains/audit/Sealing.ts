@@ -26,7 +26,7 @@ const TOGETHER_BATCH = 10_000
 const isWhole = ({ head, sealedTo }: PlacedStream): boolean => sealedTo === head
 
 /** How far a log is sealed. */
-interface SealedLog {
+export interface SealedLog {
   /** The position of its last event that has a hash. */
   readonly head: number
   /** Whether there may be more to seal. */

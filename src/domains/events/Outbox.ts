@@ -8,7 +8,7 @@ import type { StoredEvent } from "./log/EventText.ts"
 import { column, records } from "../../kernel/database/Statements.ts"
 
 /** Identifies an event of the outbox. */
-interface OutboxKey {
+export interface OutboxKey {
   readonly organizationId: string
   readonly eventId: string
 }

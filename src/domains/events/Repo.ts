@@ -20,7 +20,7 @@ import { eventsUpTo, firstRetained, pageOf } from "./log/PagesSql.ts"
 import { advanceHeads, eventByKey, insertPlaced, PLACED_COLUMNS } from "./log/PlacingSql.ts"
 
 /** The last position of a stream. */
-export interface StreamHead {
+interface StreamHead {
   readonly organizationId: string
   readonly head: string
   readonly isRemoved: boolean

@@ -12,7 +12,7 @@ import { IntegrationsRepo } from "./Repo.ts"
 import { applyUpsert, newRecord, recordErrors, slugErrors } from "./Rules.ts"
 
 /** The external id moved to another resource during the wait for the lock. The upsert retries. */
-export class Moved extends Schema.TaggedError<Moved>()("Moved", {}) {}
+class Moved extends Schema.TaggedError<Moved>()("Moved", {}) {}
 
 /** The integration record of a resource that has the external id. */
 export const recordIn = ({ integrations }: { readonly integrations: Integrations }, { connector }: ExternalKey) =>

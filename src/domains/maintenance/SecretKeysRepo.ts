@@ -42,13 +42,13 @@ interface SealedValue {
 }
 
 /** The sealed values of a table, under its name in reports. */
-export interface SealedKind {
+interface SealedKind {
   readonly what: string
   readonly values: ReadonlyArray<SealedValue>
 }
 
 /** What a key made of a fixed text: another key under the same id makes another one. */
-export interface CheckValue {
+interface CheckValue {
   readonly id: string
   readonly value: Uint8Array
 }

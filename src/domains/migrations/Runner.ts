@@ -16,7 +16,7 @@ import type { ItemRow, MigratedInstance, MigrationRow } from "./Repo.ts"
 /**
  * The most instances per transaction. A change of one of them waits for its end, and each takes about a millisecond.
  */
-export const BATCH = 100
+const BATCH = 100
 
 /** An instance of a batch; without `instance`, no such instance exists. */
 interface Candidate {

@@ -39,7 +39,7 @@ const placements = new Map<string, Placement>([
 ])
 
 /** Where a table is to be stored; `undefined` for one that is not of the service. Pure. */
-export const placementOf = (table: string): Placement | undefined => placements.get(table)
+const placementOf = (table: string): Placement | undefined => placements.get(table)
 
 /** A table of the service, with its kind as planned and as Citus has it. */
 interface PlannedTable {

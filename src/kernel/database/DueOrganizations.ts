@@ -45,7 +45,7 @@ export interface RowsInTurn {
 }
 
 /** Runs a step on up to `count` due rows, and returns how many it processed. */
-export type ProcessDue = (
+type ProcessDue = (
   due: DueRows,
   count: number,
   step: (rows: RowsInTurn) => Effect.Effect<number>,

@@ -5,13 +5,13 @@ import { column, decodedOne, executed, records } from "../../../kernel/database/
 import { EVENT_LEAF } from "./EventText.ts"
 
 /** Leaves by their index in the tree, from `from` on, before `to`. */
-export interface Leaves {
+interface Leaves {
   readonly from: number
   readonly to: number
 }
 
 /** A leaf. */
-export interface Leaf {
+interface Leaf {
   readonly index: number
   readonly hash: Uint8Array
 }

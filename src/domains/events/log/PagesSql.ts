@@ -12,7 +12,7 @@ const EVENT_COLUMNS = `id, type, occurred_at AS "timestamp", organization_id AS 
   data::text AS data, previous::text AS previous`
 
 /** Where a page is: the condition that its positions meet, and their order. */
-export interface PageBounds {
+interface PageBounds {
   readonly condition: Fragment
   readonly order: Fragment
   readonly count: number

@@ -9,6 +9,7 @@ import { MoveRefused } from "./Errors.ts"
 import { comparedColumns, lineOf, literal, quoted, rowsOf } from "./LineSql.ts"
 import { ruleOf } from "./MoveRules.ts"
 import type { Column, Digest, Partition, Row } from "./MoveRules.ts"
+import { transactionSettings } from "./TransactionSql.ts"
 
 const MAX_ROWS = 100
 
@@ -103,17 +104,6 @@ export class MoveRepo extends Context.Service<
     Effect.suspend(() => make),
   )
 }
-
-/** How the transaction of a move reads. */
-const transactionSettings = (sql: PgClient.PgClient) => ({
-  readSnapshot: Effect.andThen(
-    sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`,
-    sql`SELECT set_config('statement_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)`,
-  ),
-
-  withoutTimeouts: sql`
-    SELECT set_config('statement_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)`,
-})
 
 /** The tables of the database, their columns and their partitions. */
 const catalogue = (sql: PgClient.PgClient, removals: Effect.Success<typeof removalOrder>) => ({

@@ -4,7 +4,7 @@ import type { Change, Place, Properties, Step, Subject } from "../Plan.ts"
 import { bodyOf, changesBetween } from "../Values.ts"
 
 /** What a version of the file or of the service grants. */
-export interface Granting {
+interface Granting {
   readonly grants?: ReadonlyArray<{
     readonly entitlementSlug: string
     readonly value: GrantValue

@@ -50,7 +50,7 @@ export const presentOf = <S extends RecordSection>(
  * The keys of records in their order. A key that occurs again gets a number, because the service allows several webhook endpoints with
  * one URL.
  */
-export const keysOf = <S extends RecordSection>(
+const keysOf = <S extends RecordSection>(
   kind: RecordKind<S>,
   records: ReadonlyArray<RecordOf<S>>,
 ): ReadonlyArray<string> => {
@@ -64,7 +64,7 @@ export const keysOf = <S extends RecordSection>(
 }
 
 /** All properties of a record that the file decides on. */
-export const managedOf = <S extends RecordSection>(kind: RecordKind<S>, record: RecordOf<S>): EntryOf<S> => {
+const managedOf = <S extends RecordSection>(kind: RecordKind<S>, record: RecordOf<S>): EntryOf<S> => {
   const defaults = kind.defaultsOf(record)
   // All that a kind names are properties of its entries.
   const managed = { ...pick(record, kind.required), ...withDefaults(record, defaults) } as unknown as EntryOf<S>
