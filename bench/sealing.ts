@@ -18,9 +18,7 @@ type Numbers = Readonly<Record<string, number>>
 interface Client {
   readonly connect: () => Promise<void>
   readonly end: () => Promise<void>
-  readonly query: <Row>(
-    text: string,
-  ) => Promise<{ readonly rows: ReadonlyArray<Row>; readonly rowCount: number | null }>
+  readonly query: (text: string) => Promise<{ readonly rows: ReadonlyArray<Numbers>; readonly rowCount: number | null }>
 }
 
 const { Client }: { readonly Client: new (options: { readonly connectionString: string }) => Client } = createRequire(
