@@ -4,9 +4,7 @@ import { Context, Effect, Layer } from "effect"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
-import type { FeatureFlag, ManifestFlag } from "./Model.ts"
-
-type EvaluatedRow = Pick<FeatureFlag, "key" | "enabled" | "metadata" | "variants" | "defaultVariant" | "targetings">
+import type { EvaluatedFlag, FeatureFlag, ManifestFlag } from "./Model.ts"
 
 type ManifestRow = Pick<ManifestFlag, "key" | "name" | "type"> & {
   readonly description: string | null
@@ -72,13 +70,13 @@ const make = Effect.gen(function* () {
 
     /** Reads the columns that the evaluation of one flag needs. */
     findForEvaluation: (organizationId: string, key: string) =>
-      record<EvaluatedRow>()(
+      record<EvaluatedFlag>()(
         sql`SELECT ${evaluated} FROM feature_flags WHERE organization_id = ${organizationId} AND key = ${key}`,
       ),
 
     /** Reads the columns that the evaluation of all flags needs. */
     listForEvaluation: (organizationId: string) =>
-      records<EvaluatedRow>()(sql`SELECT ${evaluated} FROM feature_flags WHERE organization_id = ${organizationId}`),
+      records<EvaluatedFlag>()(sql`SELECT ${evaluated} FROM feature_flags WHERE organization_id = ${organizationId}`),
   }
 })
 

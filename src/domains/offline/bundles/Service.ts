@@ -134,7 +134,7 @@ export class OfflineBundles extends Context.Service<
           })
         }
         yield* failWithErrors(timesErrors(times))
-        const flags = yield* evaluations.flags({ ...input.context, targetingKey: slug })
+        const flags = yield* evaluations.flags(input.context ?? {}, slug)
         return {
           organizationId,
           times,
