@@ -52,7 +52,7 @@ export const t = {
   editNamed: (name: string) => `Edit ${name}`,
   conditions: "Conditions",
   conditionsHint:
-    'All must be true; without conditions, every context matches. Separate values by commas: 12 is a number, "12" is a text.',
+    'All must be true; without conditions, every context matches. Separate values by commas: 12 is a number, "12" is a text. Below keyshelf are facts of the instance, such as keyshelf.license.family.',
   addCondition: "Add a condition",
   attribute: "Attribute",
   operator: "Operator",
