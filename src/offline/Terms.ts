@@ -42,7 +42,7 @@ export interface Figures {
 /** Why nothing is allowed, whatever is requested. */
 export type Denial = "ENTITLEMENT_NOT_FOUND" | "LICENSE_NOT_STARTED" | "LICENSE_EXPIRED" | "NOT_GRANTED"
 
-export interface Terms {
+interface Terms {
   readonly denial: Denial | undefined
   /** `undefined` if the entitlement is no `NUMBER`, or its usage cannot be read. */
   readonly figures: Figures | undefined

@@ -21,7 +21,7 @@ export interface LocalDecisions {
 const OTHERS = ["grant", "state", "sequence", "conditional", "ledger"]
 
 /** The result of a case: compared, or why it was not. */
-export type LocalResult =
+type LocalResult =
   | { readonly id: string; readonly actual: unknown; readonly expected: unknown; readonly matches: boolean }
   | { readonly id: string; readonly skipped: string }
 
@@ -57,7 +57,7 @@ const functions = { answer, cover, evaluateRule } as unknown as Readonly<
 >
 
 /** A call of the module that answers a case. */
-export interface LocalCall {
+interface LocalCall {
   readonly id: string
   readonly name: "answer" | "cover" | "evaluateRule"
   readonly args: ReadonlyArray<unknown>

@@ -28,7 +28,7 @@ type Local struct {
 	Positions []Position
 	// Spent is what was spent since the position of the tranche.
 	Spent Amounts
-	// Reserved is what is set aside for work that is under way.
+	// Reserved is what is set aside for work in flight.
 	Reserved Amounts
 }
 
@@ -194,7 +194,7 @@ func (claims *Claims) figuresAt(entitlement *Entitlement, at int64, local *Local
 		limit:       amountIn(grant["limit"]),
 		percent:     atLeastZero(amountIn(grant["overagePercent"])),
 		usage:       plus(minus(used, held), spent),
-		// What this product spent of its own hold is usage. What is left of it can be spent by nobody else.
+		// What this product spent of its own hold is usage. No other client can spend what is left of it.
 		others:  atLeastZero(minus(atLeastZero(minus(held, least(mine, spent))), unspent)),
 		unspent: unspent,
 		period:  period,

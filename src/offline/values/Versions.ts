@@ -8,7 +8,7 @@ import { isText } from "./Unknown.ts"
 const MAX_VERSION_LENGTH = 256
 
 /** A version without its build, which does not count in comparisons. */
-export interface Version {
+interface Version {
   /** Major, minor and patch, in digits. */
   readonly core: ReadonlyArray<string>
   /** The identifiers of a pre-release; none for a release. */

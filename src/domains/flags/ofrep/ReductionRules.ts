@@ -19,7 +19,7 @@ export interface Facts {
 }
 
 /** Which facts the conditions of flags name: those of the instance, and of which entitlements. */
-export interface NamedFacts {
+interface NamedFacts {
   readonly ofInstance: boolean
   readonly entitlements: ReadonlyArray<string>
 }

@@ -54,8 +54,21 @@ export class Evaluations extends Service.Service<
   )
 }
 
-const make = Effect.gen(function* () {
-  const repo = yield* FlagsRepo
+/**
+ * What a caller's context is about. The instance of a license key is always its own, which is also the default of its targeting
+ * key; otherwise it is the one that the targeting key names.
+ */
+const subjectOf = Effect.fnUntraced(function* (context: Context) {
+  const { confinedTo } = yield* Caller
+  const targetingKey = targetingKeyOf(context)
+  if (confinedTo !== undefined) {
+    return { context: { ...context, targetingKey: targetingKey ?? confinedTo.slug }, instance: confinedTo.slug }
+  }
+  return { context, instance: targetingKey !== undefined && isSlug(targetingKey) ? targetingKey : undefined }
+})
+
+/** Reads the standings and the facts of an instance. */
+const instanceReader = Effect.gen(function* () {
   const subjects = yield* FactsRepo
   const usage = yield* Usage
 
@@ -87,6 +100,13 @@ const make = Effect.gen(function* () {
     )
     return named.ofInstance && subject === undefined ? undefined : factsOf(subject, granted)
   })
+
+  return { readFacts, standings }
+})
+
+const make = Effect.gen(function* () {
+  const repo = yield* FlagsRepo
+  const { readFacts, standings } = yield* instanceReader
 
   const evaluateEntitlement = Effect.fnUntraced(function* (key: string, { context, instance }: Subject) {
     if (instance === undefined && targetingKeyOf(context) === undefined) return targetingKeyMissing(key)
@@ -127,19 +147,6 @@ const make = Effect.gen(function* () {
       flags: [...evaluations, ...entitlements.map(entitlementFlag)].sort(byKey),
       metadata: {},
     } satisfies BulkEvaluation
-  })
-
-  /**
-   * What a caller's context is about. The instance of a license key is always its own, which is also the default of its targeting
-   * key; otherwise it is the one that the targeting key names.
-   */
-  const subjectOf = Effect.fnUntraced(function* (context: Context) {
-    const { confinedTo } = yield* Caller
-    const targetingKey = targetingKeyOf(context)
-    if (confinedTo !== undefined) {
-      return { context: { ...context, targetingKey: targetingKey ?? confinedTo.slug }, instance: confinedTo.slug }
-    }
-    return { context, instance: targetingKey !== undefined && isSlug(targetingKey) ? targetingKey : undefined }
   })
 
   return {

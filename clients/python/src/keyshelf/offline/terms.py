@@ -117,7 +117,7 @@ def _figures_at(claims: Any, slug: str, entitlement: Any, at: float, local: Any)
     is_open = is_number(until) and at < until * 1000
     unspent = max(_ZERO, difference(mine, exact_sum(spent, total(own(local, "reserved"))))) if is_open else _ZERO
     grant = _grant_at(entitlement, at)
-    # What this product spent of its own hold is usage. What is left of it can be spent by nobody else.
+    # What this product spent of its own hold is usage. No other client can spend what is left of it.
     others = max(_ZERO, difference(max(_ZERO, difference(held, min(mine, spent))), unspent))
     return Figures(
         aggregation,
