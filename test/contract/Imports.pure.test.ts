@@ -204,9 +204,6 @@ describe("the imports of the source", () => {
   })
 })
 
-/** Whether the rules on services do not hold yet: their files are being changed. */
-const unfinished = ["domains/audit/", "domains/events/", "domains/instances/terms/Repo.ts"]
-
 /** One state machine over shared counters: its parts would need all of its variables. */
 const WITHOUT_PARTS = "kernel/concurrency/FairQueue.ts"
 
@@ -229,9 +226,7 @@ const makeLengths = (text: string): ReadonlyArray<number> => {
 }
 
 describe("the services", () => {
-  const files = sources.filter(
-    (file) => file !== WITHOUT_PARTS && !unfinished.some((prefix) => file.startsWith(prefix)),
-  )
+  const files = sources.filter((file) => file !== WITHOUT_PARTS)
 
   it("show their interfaces: none infers its type from its implementation", () => {
     assert.deepStrictEqual(filesMatching(files, /\bEffect\.Success<typeof \w+>/), [])

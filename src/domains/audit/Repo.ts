@@ -44,11 +44,13 @@ interface AuditQueries {
     organizationId: string,
     range: NodeRange,
   ) => Effect.Effect<ReadonlyArray<{ readonly index: number; readonly below: Uint8Array }>>
+  /** Adds nodes to the tree, none of which it has. */
   readonly insertNodes: (organizationId: string, nodes: ReadonlyArray<TreeNode>) => Effect.Effect<void>
   /** Removes the nodes above the leaves, and the checkpoints, of a log that ends. */
   readonly deleteLog: (organizationId: string) => Effect.Effect<void>
   /** The newest checkpoint: the one of the largest tree. */
   readonly newestCheckpoint: (organizationId: string) => Effect.Effect<Option.Option<StoredCheckpoint>>
+  /** Stores the checkpoint of a tree that has none of its size. */
   readonly insertCheckpoint: (organizationId: string, checkpoint: StoredCheckpoint) => Effect.Effect<void>
   /** Up to `count` checkpoints of trees larger than `size`, in order. */
   readonly checkpointsAfter: (
@@ -62,11 +64,9 @@ const checkpointColumns = `size::float8 AS size, note, signed_at AS "signedAt"`
 
 const lockName = (organizationId: string) => `audit/${organizationId}`
 
-const make = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
-  const leaves = yield* EventLeaves
-
-  return {
+/** How the transactions of a log run. */
+const transactions = (sql: PgClient.PgClient) =>
+  ({
     lock: (organizationId: string) => planByIndexUnderLock(sql, lockName(organizationId)),
 
     lockName,
@@ -77,11 +77,10 @@ const make = Effect.gen(function* () {
       executed(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`),
       planByIndex(sql),
     ),
+  }) satisfies Partial<AuditQueries>
 
-    organizations: records<{ readonly id: string; readonly slug: string }>()(
-      sql`SELECT id, slug FROM organizations WHERE removed_at IS NULL ORDER BY slug`,
-    ),
-
+const tree = (sql: PgClient.PgClient, leaves: EventLeaves["Service"]) =>
+  ({
     nodes: Effect.fnUntraced(function* (organizationId: string, ranges: ReadonlyArray<NodeRange>) {
       const above = ranges.filter(({ level }) => level > 0)
       const leaf = yield* leaves.read(
@@ -136,13 +135,23 @@ const make = Effect.gen(function* () {
           ${column("int8", nodes, ({ index }) => BigInt(index))},
           ${column("bytea", nodes, ({ hash }) => hash)}
         ) AS node (level, index, hash)`),
+  }) satisfies Partial<AuditQueries>
+
+const logs = (sql: PgClient.PgClient) =>
+  ({
+    organizations: records<{ readonly id: string; readonly slug: string }>()(
+      sql`SELECT id, slug FROM organizations WHERE removed_at IS NULL ORDER BY slug`,
+    ),
 
     deleteLog: (organizationId: string) =>
       Effect.andThen(
         executed(sql`DELETE FROM event_checkpoints WHERE organization_id = ${organizationId}`),
         executed(sql`DELETE FROM event_hashes WHERE organization_id = ${organizationId}`),
       ),
+  }) satisfies Partial<AuditQueries>
 
+const checkpoints = (sql: PgClient.PgClient) =>
+  ({
     newestCheckpoint: (organizationId: string) =>
       record<StoredCheckpoint>()(sql`
         SELECT ${sql.literal(checkpointColumns)} FROM event_checkpoints
@@ -157,6 +166,15 @@ const make = Effect.gen(function* () {
       records<StoredCheckpoint>()(sql`
         SELECT ${sql.literal(checkpointColumns)} FROM event_checkpoints
         WHERE organization_id = ${organizationId} AND event_checkpoints.size > ${size} ORDER BY event_checkpoints.size LIMIT ${count}`),
+  }) satisfies Partial<AuditQueries>
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  return {
+    ...transactions(sql),
+    ...tree(sql, yield* EventLeaves),
+    ...logs(sql),
+    ...checkpoints(sql),
   } satisfies AuditQueries
 })
 

@@ -42,109 +42,119 @@ export class Sealing extends Context.Service<
     /** Places new events and seals up to {@link SEAL_BATCH}. */
     readonly sealSome: (organizationId: string) => Effect.Effect<SealedLog, EventCheckpointInconsistent>
     /**
-     * Places and seals new events of up to {@link maxTogether} logs in one transaction, some of each. Returns what was sealed. Logs that
-     * others work on, that have no new events, or that need more than placing, are left for {@link sealSome}.
+     * Places and seals new events of up to `maxTogether` logs in one transaction, some of each. Returns what was sealed. Logs that
+     * others work on, that have no new events, or that need more than placing, are left for `sealSome`.
      */
     readonly sealTogether: (
       organizationIds: ReadonlyArray<string>,
     ) => Effect.Effect<ReadonlyMap<string, SealedLog>, EventCheckpointInconsistent>
+    /** How many logs `sealTogether` takes at a time. */
     readonly maxTogether: number
   }
 >()("keyshelf/audit/Sealing") {
   static readonly layer = Layer.effect(
     Sealing,
-    Effect.gen(function* () {
-      const log = yield* EventLog
-      const leaves = yield* EventLeaves
-      const repo = yield* AuditRepo
-      const transactions = yield* Transactions
-
-      const addNodes = Effect.fnUntraced(function* (organizationId: string, range: NodeRange) {
-        const nodes: Array<TreeNode> = []
-        for (const { below, index } of yield* repo.hashesBelow(organizationId, range)) {
-          const hash = nodeAbove(below)
-          if (hash === undefined) return yield* inconsistent(organizationId, MISSING_HASHES)
-          nodes.push({ level: range.level, index, hash })
-        }
-        yield* repo.insertNodes(organizationId, nodes)
-      })
-
-      const advance = (organizationId: string, isWhole: boolean) =>
-        Effect.map(
-          leaves.advance(organizationId, SEAL_BATCH, { isWhole }),
-          Option.getOrElse((): Sealed => ({ head: 0, base: 0, sealed: 0, reach: 0, follow: 0 })),
-        )
-
-      /** Adds leaves to the tree, after those that are missing were stored: placing stores none for a log that begins anew. */
-      const addLeaves = Effect.fnUntraced(function* (organizationId: string) {
-        const next = yield* advance(organizationId, true)
-        if (next.follow === next.reach) return next
-        yield* leaves.fill(organizationId, SEAL_BATCH)
-        const filled = yield* advance(organizationId, true)
-        if (filled.follow === filled.reach) return filled
-        const isNew = filled.sealed === filled.base && Option.isNone(yield* repo.newestCheckpoint(organizationId))
-        if (isNew) {
-          yield* leaves.beginBehindGaps(organizationId)
-          yield* leaves.fill(organizationId, SEAL_BATCH)
-        }
-        return yield* advance(organizationId, false)
-      })
-
-      const grow = Effect.fnUntraced(function* (organizationId: string, size: number, grown: number) {
-        for (const range of completedRanges(size, grown)) yield* addNodes(organizationId, range)
-      })
-
-      /** Adds the nodes above leaves that placing has added to the tree. */
-      const sealedNow = Effect.fnUntraced(function* (
-        { base, head, organizationId, placed }: PlacedStream,
-        count: number,
-      ) {
-        yield* grow(organizationId, head - base - placed, head - base)
-        const result: SealedLog = { head, hasMore: placed >= count }
-        return result
-      })
-
-      const sealBatch = Effect.fnUntraced(function* (organizationId: string) {
-        yield* repo.lock(organizationId)
-        yield* log.lockPlacing(organizationId)
-        const [stream] = yield* log.placeSome([organizationId], SEAL_BATCH)
-        if (stream !== undefined && isWhole(stream)) return yield* sealedNow(stream, SEAL_BATCH)
-        const { base, follow, head, reach, sealed } = yield* addLeaves(organizationId)
-        if (follow === 0 && reach > 0) {
-          const reason = `The event at position ${sealed + 1} is missing, and nothing after it can be sealed.`
-          return yield* inconsistent(organizationId, reason)
-        }
-        yield* grow(organizationId, sealed - base - follow, sealed - base)
-        const result: SealedLog = { head: sealed, hasMore: sealed < head || (stream?.placed ?? 0) >= SEAL_BATCH }
-        return result
-      })
-
-      const sealSome = Effect.fn("Sealing.sealSome")(function* (organizationId: string) {
-        return yield* transactions.run(sealBatch(organizationId))
-      })
-
-      const sealTogether = Effect.fnUntraced(function* (organizationIds: ReadonlyArray<string>) {
-        const locked = yield* log.lockFree(organizationIds, repo.lockName)
-        if (locked.length === 0) return new Map<string, SealedLog>()
-        const count = Math.min(SEAL_BATCH, Math.ceil(TOGETHER_BATCH / locked.length))
-        const streams = yield* log.placeSome(locked, count)
-        const sealed = yield* Effect.forEach(streams.filter(isWhole), (stream) =>
-          Effect.map(sealedNow(stream, count), (result) => [stream.organizationId, result] as const),
-        )
-        return new Map(sealed)
-      })
-
-      return Sealing.of({
-        sealSome,
-        sealTogether: Effect.fn("Sealing.sealTogether")(function* (organizationIds: ReadonlyArray<string>) {
-          return yield* transactions.run(sealTogether(organizationIds))
-        }),
-        maxTogether: log.maxTogether,
-        seal: (organizationId) =>
-          Effect.asVoid(Effect.repeat(sealSome(organizationId), { while: ({ hasMore }) => hasMore })).pipe(
-            Effect.withSpan("Sealing.seal"),
-          ),
-      })
-    }),
+    Effect.suspend(() => make),
   )
 }
+
+/** Returns what adds the nodes that are complete when a tree grows. */
+const growth = (repo: AuditRepo["Service"]) => {
+  const addNodes = Effect.fnUntraced(function* (organizationId: string, range: NodeRange) {
+    const nodes: Array<TreeNode> = []
+    for (const { below, index } of yield* repo.hashesBelow(organizationId, range)) {
+      const hash = nodeAbove(below)
+      if (hash === undefined) return yield* inconsistent(organizationId, MISSING_HASHES)
+      nodes.push({ level: range.level, index, hash })
+    }
+    yield* repo.insertNodes(organizationId, nodes)
+  })
+
+  return Effect.fnUntraced(function* (organizationId: string, size: number, grown: number) {
+    for (const range of completedRanges(size, grown)) yield* addNodes(organizationId, range)
+  })
+}
+
+/**
+ * Returns what adds leaves to a tree, after those that are missing were stored: placing stores none for a log that begins
+ * anew.
+ */
+const leafAddition = (leaves: EventLeaves["Service"], repo: AuditRepo["Service"]) => {
+  const advance = (organizationId: string, isWhole: boolean) =>
+    Effect.map(
+      leaves.advance(organizationId, SEAL_BATCH, { isWhole }),
+      Option.getOrElse((): Sealed => ({ head: 0, base: 0, sealed: 0, reach: 0, follow: 0 })),
+    )
+
+  return Effect.fnUntraced(function* (organizationId: string) {
+    const next = yield* advance(organizationId, true)
+    if (next.follow === next.reach) return next
+    yield* leaves.fill(organizationId, SEAL_BATCH)
+    const filled = yield* advance(organizationId, true)
+    if (filled.follow === filled.reach) return filled
+    const isNew = filled.sealed === filled.base && Option.isNone(yield* repo.newestCheckpoint(organizationId))
+    if (isNew) {
+      yield* leaves.beginBehindGaps(organizationId)
+      yield* leaves.fill(organizationId, SEAL_BATCH)
+    }
+    return yield* advance(organizationId, false)
+  })
+}
+
+const make = Effect.gen(function* () {
+  const log = yield* EventLog
+  const repo = yield* AuditRepo
+  const transactions = yield* Transactions
+
+  const grow = growth(repo)
+  const addLeaves = leafAddition(yield* EventLeaves, repo)
+
+  /** Adds the nodes above leaves that placing has added to the tree. */
+  const sealedNow = Effect.fnUntraced(function* ({ base, head, organizationId, placed }: PlacedStream, count: number) {
+    yield* grow(organizationId, head - base - placed, head - base)
+    const result: SealedLog = { head, hasMore: placed >= count }
+    return result
+  })
+
+  const sealBatch = Effect.fnUntraced(function* (organizationId: string) {
+    yield* repo.lock(organizationId)
+    yield* log.lockPlacing(organizationId)
+    const [stream] = yield* log.placeSome([organizationId], SEAL_BATCH)
+    if (stream !== undefined && isWhole(stream)) return yield* sealedNow(stream, SEAL_BATCH)
+    const { base, follow, head, reach, sealed } = yield* addLeaves(organizationId)
+    if (follow === 0 && reach > 0) {
+      const reason = `The event at position ${sealed + 1} is missing, and nothing after it can be sealed.`
+      return yield* inconsistent(organizationId, reason)
+    }
+    yield* grow(organizationId, sealed - base - follow, sealed - base)
+    const result: SealedLog = { head: sealed, hasMore: sealed < head || (stream?.placed ?? 0) >= SEAL_BATCH }
+    return result
+  })
+
+  const sealSome = Effect.fn("Sealing.sealSome")(function* (organizationId: string) {
+    return yield* transactions.run(sealBatch(organizationId))
+  })
+
+  const sealTogether = Effect.fnUntraced(function* (organizationIds: ReadonlyArray<string>) {
+    const locked = yield* log.lockFree(organizationIds, repo.lockName)
+    if (locked.length === 0) return new Map<string, SealedLog>()
+    const count = Math.min(SEAL_BATCH, Math.ceil(TOGETHER_BATCH / locked.length))
+    const streams = yield* log.placeSome(locked, count)
+    const sealed = yield* Effect.forEach(streams.filter(isWhole), (stream) =>
+      Effect.map(sealedNow(stream, count), (result) => [stream.organizationId, result] as const),
+    )
+    return new Map(sealed)
+  })
+
+  return Sealing.of({
+    sealSome,
+    sealTogether: Effect.fn("Sealing.sealTogether")(function* (organizationIds: ReadonlyArray<string>) {
+      return yield* transactions.run(sealTogether(organizationIds))
+    }),
+    maxTogether: log.maxTogether,
+    seal: (organizationId) =>
+      Effect.asVoid(Effect.repeat(sealSome(organizationId), { while: ({ hasMore }) => hasMore })).pipe(
+        Effect.withSpan("Sealing.seal"),
+      ),
+  })
+})

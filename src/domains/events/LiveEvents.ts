@@ -50,100 +50,108 @@ export class LiveEvents extends Context.Service<
 >()("keyshelf/events/LiveEvents") {
   static readonly layer = Layer.effect(
     LiveEvents,
-    Effect.gen(function* () {
-      const repo = yield* EventsRepo
-      const cursors = yield* Cursors
-      const followers = yield* EventSubscribers
-      const draining = yield* Shutdown
-      const pace = yield* LiveStreamLimits
-
-      const follow = Effect.fnUntraced(function* ({ admission, cursor, filter, organizationId }: LiveRequest) {
-        const listing = listingOf(organizationId, filter)
-        const idAt = (position: number) => cursors.seal(listing, [position])
-        const from = cursor === undefined ? undefined : Number((yield* cursors.open(listing, cursor))[0])
-        const { grown, head, isRemoved } = yield* followers.subscribe(organizationId)
-        const start = from ?? head
-        const begin = yield* Clock.currentTimeMillis
-
-        let after = start
-        let mayHaveMore = true
-        let heartbeatAt = begin + pace.heartbeatMillis
-        let admittedAt = begin
-        // When the pending output was passed to the response; `undefined` once the client has read it.
-        let handedAt: number | undefined
-
-        const frameOf = ({ position, ...event }: PositionedEvent) =>
-          Sse.encoder.write({
-            _tag: "Event",
-            event: event.type,
-            id: idAt(Number(position)),
-            data: JSON.stringify(event),
-          })
-
-        const read = Effect.suspend(() => repo.readAfter(organizationId, filter, after, BATCH)).pipe(
-          Effect.map((rows) => {
-            mayHaveMore = rows.length === BATCH
-            after = Number(rows.at(-1)?.position ?? after)
-            return rows.map(frameOf).join("")
-          }),
-          // An unavailable database does not end the stream: the client could only reconnect.
-          Effect.catchCause((cause) =>
-            Effect.logDebug("Reading a live stream failed", cause).pipe(Effect.delay("1 second"), Effect.as("")),
-          ),
-        )
-
-        const heartbeat = Effect.gen(function* () {
-          const verdict = yield* admission
-          const at = yield* Clock.currentTimeMillis
-          heartbeatAt = at + pace.heartbeatMillis
-          if (verdict === "admitted") admittedAt = at
-          return verdict !== "refused" && at - admittedAt < 2 * pace.heartbeatMillis ? HEARTBEAT : undefined
-        })
-
-        const waitFor = (millis: number) =>
-          Effect.raceFirst(
-            Effect.map(grown, () => void (mayHaveMore = true)),
-            Effect.sleep(millis),
-          )
-
-        const next = Effect.gen(function* () {
-          handedAt = undefined
-          for (;;) {
-            if (isRemoved()) return undefined
-            const at = yield* Clock.currentTimeMillis
-            const text = at >= heartbeatAt ? yield* heartbeat : mayHaveMore ? yield* read : ""
-            if (text !== "") {
-              handedAt = at
-              return text
-            }
-            if (!mayHaveMore) yield* waitFor(heartbeatAt - at)
-          }
-        })
-
-        const stalled = Effect.gen(function* () {
-          for (;;) {
-            yield* Effect.sleep(pace.heartbeatMillis)
-            const at = yield* Clock.currentTimeMillis
-            if (handedAt !== undefined && at - handedAt >= pace.stalledMillis) return
-          }
-        })
-        const request = yield* Effect.fiber
-        yield* Effect.raceFirst(Effect.andThen(draining.begun, Effect.sleep(FINAL_FLUSH_TIMEOUT)), stalled).pipe(
-          Effect.andThen(Effect.sync(() => request.interruptUnsafe())),
-          Effect.forkScoped,
-        )
-
-        return Stream.succeed(`retry: ${RECONNECT_MILLIS}\nid: ${idAt(start)}\n\n`).pipe(
-          Stream.concat(
-            Stream.unfold(undefined, () =>
-              Effect.map(next, (text) => (text === undefined ? undefined : [text, undefined])),
-            ),
-          ),
-          Stream.interruptWhen(draining.begun),
-        )
-      })
-
-      return LiveEvents.of({ follow })
-    }),
+    Effect.suspend(() => make),
   )
 }
+
+const frameOf = (id: string, { position: _, ...event }: PositionedEvent) =>
+  Sse.encoder.write({ _tag: "Event", event: event.type, id, data: JSON.stringify(event) })
+
+/**
+ * The heartbeats of a stream that begins. Each verifies the credential again; there is none, and the stream ends, if it
+ * is refused, or if nobody could verify it for two intervals.
+ */
+const heartbeatsFrom = (begin: number, intervalMillis: number, admission: Effect.Effect<Admission>) => {
+  let dueAt = begin + intervalMillis
+  let admittedAt = begin
+  const next = Effect.gen(function* () {
+    const verdict = yield* admission
+    const at = yield* Clock.currentTimeMillis
+    dueAt = at + intervalMillis
+    if (verdict === "admitted") admittedAt = at
+    return verdict !== "refused" && at - admittedAt < 2 * intervalMillis ? HEARTBEAT : undefined
+  })
+  return { dueAt: () => dueAt, next }
+}
+
+/** Waits until the client has read nothing for too long. `handedAt` is when its pending output was passed to the response. */
+const stalled = (handedAt: () => number | undefined, { heartbeatMillis, stalledMillis }: LiveStreamLimits) =>
+  Effect.gen(function* () {
+    for (;;) {
+      yield* Effect.sleep(heartbeatMillis)
+      const at = yield* Clock.currentTimeMillis
+      const since = handedAt()
+      if (since !== undefined && at - since >= stalledMillis) return
+    }
+  })
+
+const make = Effect.gen(function* () {
+  const repo = yield* EventsRepo
+  const cursors = yield* Cursors
+  const subscribers = yield* EventSubscribers
+  const shutdown = yield* Shutdown
+  const pace = yield* LiveStreamLimits
+
+  const follow = Effect.fnUntraced(function* ({ admission, cursor, filter, organizationId }: LiveRequest) {
+    const listing = listingOf(organizationId, filter)
+    const idAt = (position: number) => cursors.seal(listing, [position])
+    const from = cursor === undefined ? undefined : Number((yield* cursors.open(listing, cursor))[0])
+    const { grown, head, isRemoved } = yield* subscribers.subscribe(organizationId)
+    const start = from ?? head
+    const heartbeats = heartbeatsFrom(yield* Clock.currentTimeMillis, pace.heartbeatMillis, admission)
+
+    let after = start
+    let mayHaveMore = true
+    // When the pending output was passed to the response; `undefined` once the client has read it.
+    let handedAt: number | undefined
+
+    const read = Effect.suspend(() => repo.readAfter(organizationId, filter, after, BATCH)).pipe(
+      Effect.map((rows) => {
+        mayHaveMore = rows.length === BATCH
+        after = Number(rows.at(-1)?.position ?? after)
+        return rows.map((row) => frameOf(idAt(Number(row.position)), row)).join("")
+      }),
+      // An unavailable database does not end the stream: the client could only reconnect.
+      Effect.catchCause((cause) =>
+        Effect.logDebug("Reading a live stream failed", cause).pipe(Effect.delay("1 second"), Effect.as("")),
+      ),
+    )
+
+    const waitFor = (millis: number) =>
+      Effect.raceFirst(
+        Effect.map(grown, () => void (mayHaveMore = true)),
+        Effect.sleep(millis),
+      )
+
+    const next = Effect.gen(function* () {
+      handedAt = undefined
+      for (;;) {
+        if (isRemoved()) return undefined
+        const at = yield* Clock.currentTimeMillis
+        const text = at >= heartbeats.dueAt() ? yield* heartbeats.next : mayHaveMore ? yield* read : ""
+        if (text !== "") {
+          handedAt = at
+          return text
+        }
+        if (!mayHaveMore) yield* waitFor(heartbeats.dueAt() - at)
+      }
+    })
+
+    const request = yield* Effect.fiber
+    yield* Effect.raceFirst(
+      Effect.andThen(shutdown.begun, Effect.sleep(FINAL_FLUSH_TIMEOUT)),
+      stalled(() => handedAt, pace),
+    ).pipe(Effect.andThen(Effect.sync(() => request.interruptUnsafe())), Effect.forkScoped)
+
+    return Stream.succeed(`retry: ${RECONNECT_MILLIS}\nid: ${idAt(start)}\n\n`).pipe(
+      Stream.concat(
+        Stream.unfold(undefined, () =>
+          Effect.map(next, (text) => (text === undefined ? undefined : [text, undefined])),
+        ),
+      ),
+      Stream.interruptWhen(shutdown.begun),
+    )
+  })
+
+  return LiveEvents.of({ follow })
+})

@@ -80,8 +80,7 @@ export const contents = (sql: SqlClient, from: Fragment, condition: Fragment) =>
     event.actor, event.data::text AS data, event.previous::text AS previous
   FROM ${from} WHERE ${condition}`
 
-const make = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
+const waitingEvents = (sql: PgClient.PgClient) => {
   const keyRows = (keys: ReadonlyArray<OutboxKey>) => sql`
     unnest(
       (SELECT ${column("uuid", keys, ({ organizationId }) => organizationId)}),
@@ -121,13 +120,21 @@ const make = Effect.gen(function* () {
         ),
       ),
 
-    delete: ({ eventId, organizationId }: OutboxKey) =>
-      Effect.asVoid(
-        Effect.orDie(
-          sql`DELETE FROM webhook_outbox WHERE organization_id = ${organizationId} AND event_id = ${eventId}`,
+    findEvents: (keys: ReadonlyArray<OutboxKey>) =>
+      records<StoredEvent>()(
+        contents(
+          sql,
+          sql`${keyRows(keys)}
+            JOIN events event ON event.organization_id = key."organizationId" AND event.id = key."eventId"`,
+          sql`NOT ${sql.literal(isRemoved("event.organization_id"))}`,
         ),
       ),
+  } satisfies Partial<OutboxQueries>
+}
 
+/** How an external provider takes events. */
+const claims = (sql: PgClient.PgClient) =>
+  ({
     claimDue: (
       organizationIds: ReadonlyArray<string>,
       claim: { readonly at: Date; readonly until: Date; readonly perOrganization: number },
@@ -152,17 +159,15 @@ const make = Effect.gen(function* () {
           WHERE organization_id = ${organizationId} AND event_id = ${eventId} AND due_at = ${dueAt}`),
       ),
 
-    findEvents: (keys: ReadonlyArray<OutboxKey>) =>
-      records<StoredEvent>()(
-        contents(
-          sql,
-          sql`${keyRows(keys)}
-            JOIN events event ON event.organization_id = key."organizationId" AND event.id = key."eventId"`,
-          sql`NOT ${sql.literal(isRemoved("event.organization_id"))}`,
+    delete: ({ eventId, organizationId }: OutboxKey) =>
+      Effect.asVoid(
+        Effect.orDie(
+          sql`DELETE FROM webhook_outbox WHERE organization_id = ${organizationId} AND event_id = ${eventId}`,
         ),
       ),
-  } satisfies OutboxQueries
-})
+  }) satisfies Partial<OutboxQueries>
+
+const make = Effect.map(PgClient.PgClient, (sql) => ({ ...waitingEvents(sql), ...claims(sql) }) satisfies OutboxQueries)
 
 /** Events that wait for a provider. */
 export class Outbox extends Context.Service<Outbox, OutboxQueries>()("keyshelf/events/Outbox") {

@@ -103,27 +103,15 @@ interface EventQueries {
 /** The most streams in a transaction: it holds their locks, for which readers wait. */
 const MAX_TOGETHER = 50
 
-const make = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
-  const { askFor } = yield* Commits
-  const enqueue = outboxInsertion(sql, yield* OutboxCondition)
-
+const insertions = (
+  sql: PgClient.PgClient,
+  askFor: Commits["Service"]["askFor"],
+  enqueue: (organizationId: string) => Fragment,
+) => {
   /** The parts of a statement that store an event, once for each row of `from`, and that it has no position yet. */
   const stored = (event: EventRecord, from?: Fragment) => sql`
     event AS (${insertEvent(sql, event, from)} RETURNING organization_id, id, occurred_at),
     arrival AS (INSERT INTO event_arrivals (organization_id, event_id) SELECT organization_id, id FROM event)`
-
-  const headOf = (organization: Fragment) => sql`
-    coalesce((SELECT before.head FROM event_streams before WHERE before.organization_id = ${organization}), 0)`
-
-  const lockName = (organizationId: string) => `events:${organizationId}`
-
-  const read = (
-    organizationId: string,
-    filter: EventFilter,
-    count: number,
-    bounds: { readonly condition: Fragment; readonly order: Fragment },
-  ) => eventRecords<PositionedEvent>()(pageOf(sql, organizationId, filter, { ...bounds, count }))
 
   return {
     insert: (event) => executed(sql`WITH ${stored(event)} SELECT 1`),
@@ -142,7 +130,12 @@ const make = Effect.gen(function* () {
         ),
         Option.map(({ handedOver }) => handedOver),
       ),
+  } satisfies Partial<EventQueries>
+}
 
+/** Which organizations have events without a position. */
+const unordered = (sql: PgClient.PgClient) =>
+  ({
     hasUnordered: (organizationId) =>
       returnedRow(sql`SELECT 1 FROM event_arrivals WHERE organization_id = ${organizationId} LIMIT 1`),
 
@@ -168,14 +161,15 @@ const make = Effect.gen(function* () {
         WHERE unordered.organization_id IS NOT NULL AND NOT ${sql.literal(isRemoved("unordered.organization_id"))}`),
       (rows) => rows.map(({ id }) => id),
     ),
+  }) satisfies Partial<EventQueries>
 
-    heads: (organizationIds) =>
-      records<StreamHead>()(sql`
-        SELECT organization_id AS "organizationId", head::text AS head,
-          ${sql.literal(isRemoved("event_streams.organization_id"))} AS "isRemoved"
-        FROM event_streams
-        WHERE organization_id = ANY(${organizationIds}::uuid[])`),
+const ordering = (sql: PgClient.PgClient) => {
+  const headOf = (organization: Fragment) => sql`
+    coalesce((SELECT before.head FROM event_streams before WHERE before.organization_id = ${organization}), 0)`
 
+  const lockName = (organizationId: string) => `events:${organizationId}`
+
+  return {
     lockOrdering: (organizationId) => planByIndexUnderLock(sql, lockName(organizationId)),
 
     lockFreeOrderings: (organizationIds, more) =>
@@ -212,13 +206,35 @@ const make = Effect.gen(function* () {
         )
         ${advanceHeads(sql, isSealed, sql.literal("placed WHERE number = 1 AND id IS NOT NULL"))},
           (head - ${headOf(sql.literal("event_streams.organization_id"))})::float8 AS placed`),
+  } satisfies Partial<EventQueries>
+}
+
+const reads = (sql: PgClient.PgClient) => {
+  const read = (
+    organizationId: string,
+    filter: EventFilter,
+    count: number,
+    bounds: { readonly condition: Fragment; readonly order: Fragment },
+  ) => eventRecords<PositionedEvent>()(pageOf(sql, organizationId, filter, { ...bounds, count }))
+
+  return {
+    heads: (organizationIds) =>
+      records<StreamHead>()(sql`
+        SELECT organization_id AS "organizationId", head::text AS head,
+          ${sql.literal(isRemoved("event_streams.organization_id"))} AS "isRemoved"
+        FROM event_streams
+        WHERE organization_id = ANY(${organizationIds}::uuid[])`),
 
     readAfter: (organizationId, filter, position, count) =>
       read(organizationId, filter, count, { condition: sql`> ${position}`, order: sql.literal("ASC") }),
 
     readBefore: (organizationId, filter, position, count) =>
       read(organizationId, filter, count, { condition: sql`< ${position}`, order: sql.literal("DESC") }),
+  } satisfies Partial<EventQueries>
+}
 
+const retention = (sql: PgClient.PgClient) =>
+  ({
     firstRetained: (organizationId, from) =>
       Effect.map(
         record<{ readonly position: number }>()(
@@ -237,6 +253,17 @@ const make = Effect.gen(function* () {
     deleteUpTo: (organizationId, position) =>
       executed(sql`
         DELETE FROM events WHERE ctid = ANY (ARRAY (${eventsUpTo(sql, organizationId, position, "ctid")}))`),
+  }) satisfies Partial<EventQueries>
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const { askFor } = yield* Commits
+  return {
+    ...insertions(sql, askFor, outboxInsertion(sql, yield* OutboxCondition)),
+    ...unordered(sql),
+    ...ordering(sql),
+    ...reads(sql),
+    ...retention(sql),
   } satisfies EventQueries
 })
 

@@ -75,100 +75,103 @@ export class Events extends Context.Service<
 >()("keyshelf/events/Events") {
   static readonly layer = Layer.effect(
     Events,
-    Effect.gen(function* () {
-      const repo = yield* EventsRepo
-      const cursors = yield* Cursors
-      const ordering = yield* EventOrdering
-      const signals = yield* Signals
-
-      const eventOf = Effect.fnUntraced(function* (source: EventSource, type: EventName, data: object) {
-        const event: EventRecord = {
-          id: yield* newId,
-          type,
-          timestamp: yield* now,
-          organizationId: source.organizationId,
-          actor: { id: source.actor.id, name: source.actor.name },
-          data: data as Record<string, unknown>,
-        }
-        return event
-      })
-
-      /** A dry run answers with the events that it stored. */
-      const collect = ({ data, previous, type }: EventRecord) =>
-        Effect.map(CurrentDryRun, (events) => {
-          events?.push({ type, resource: resourceOf(data), data, ...(previous === undefined ? {} : { previous }) })
-        })
-
-      // Without an outbox row there is nothing to deliver, so deliveries are not woken.
-      const announce = (isQueued: boolean) =>
-        isQueued ? Effect.andThen(signals.notify("webhooks"), signals.notify("events")) : signals.notify("events")
-
-      const deliver = Effect.fnUntraced(function* (event: EventRecord) {
-        yield* Transaction
-        yield* announce(yield* repo.insertForDelivery(event))
-        yield* collect(event)
-      })
-
-      const emit = Effect.fnUntraced(function* (source: EventSource, type: RecordEventName, data: object) {
-        yield* deliver(yield* eventOf(source, type, data))
-      })
-
-      const emitChange = Effect.fnUntraced(function* (
-        source: EventSource,
-        type: ChangeName,
-        before: object | null,
-        after: object,
-      ) {
-        const event = yield* eventOf(source, type, after)
-        yield* deliver(before === null ? event : { ...event, previous: previousOf(before, after) })
-      })
-
-      const emitWith = Effect.fnUntraced(function* (
-        change: Fragment,
-        source: EventSource,
-        type: RecordEventName,
-        data: object,
-      ) {
-        const event = yield* eventOf(source, type, data)
-        const handedOver = yield* repo.insertWithChange(change, event)
-        if (Option.isNone(handedOver)) return false
-        yield* announce(handedOver.value)
-        yield* collect(event)
-        return true
-      })
-
-      const record = Effect.fnUntraced(function* (source: EventSource, type: RecordEventName, data: object) {
-        yield* Transaction
-        const event = yield* eventOf(source, type, data)
-        yield* repo.insert(event)
-        yield* signals.notify("events")
-        yield* collect(event)
-        return event
-      })
-
-      const list = Effect.fn("Events.list")(function* (
-        organizationId: string,
-        filter: EventFilter,
-        { order = "asc", ...request }: EventPageRequest,
-      ) {
-        const listing = listingOf(organizationId, filter, order)
-        const limit = request.limit ?? DEFAULT_LIMIT
-        const cursor = request.cursor === undefined ? undefined : (yield* cursors.open(listing, request.cursor))[0]
-        yield* ordering.assignPositions(organizationId)
-        const isAscending = order === "asc"
-        const from = cursor === undefined ? (isAscending ? 0 : Number.MAX_SAFE_INTEGER) : Number(cursor)
-        const rows = yield* (isAscending ? repo.readAfter : repo.readBefore)(organizationId, filter, from, limit + 1)
-        const page = rows.slice(0, limit)
-        const hasMore = rows.length > limit
-        return {
-          items: page.map(({ position: _, ...event }) => event),
-          hasMore,
-          // Newer events come after the last page, older ones do not.
-          nextCursor: isAscending || hasMore ? cursors.seal(listing, [Number(page.at(-1)?.position ?? from)]) : "",
-        }
-      })
-
-      return Events.of({ emit, emitChange, emitWith, record, list })
-    }),
+    Effect.suspend(() => make),
   )
 }
+
+/** A new event, of now. */
+const eventOf = Effect.fnUntraced(function* (source: EventSource, type: EventName, data: object) {
+  const event: EventRecord = {
+    id: yield* newId,
+    type,
+    timestamp: yield* now,
+    organizationId: source.organizationId,
+    actor: { id: source.actor.id, name: source.actor.name },
+    data: data as Record<string, unknown>,
+  }
+  return event
+})
+
+/** A dry run answers with the events that it stored. */
+const collect = ({ data, previous, type }: EventRecord) =>
+  Effect.map(CurrentDryRun, (events) => {
+    events?.push({ type, resource: resourceOf(data), data, ...(previous === undefined ? {} : { previous }) })
+  })
+
+/** Returns what lists the events of a stream, page by page. */
+const listEvents = (repo: EventsRepo["Service"], cursors: Cursors["Service"], ordering: EventOrdering["Service"]) =>
+  Effect.fn("Events.list")(function* (
+    organizationId: string,
+    filter: EventFilter,
+    { order = "asc", ...request }: EventPageRequest,
+  ) {
+    const listing = listingOf(organizationId, filter, order)
+    const limit = request.limit ?? DEFAULT_LIMIT
+    const cursor = request.cursor === undefined ? undefined : (yield* cursors.open(listing, request.cursor))[0]
+    yield* ordering.assignPositions(organizationId)
+    const isAscending = order === "asc"
+    const from = cursor === undefined ? (isAscending ? 0 : Number.MAX_SAFE_INTEGER) : Number(cursor)
+    const rows = yield* (isAscending ? repo.readAfter : repo.readBefore)(organizationId, filter, from, limit + 1)
+    const page = rows.slice(0, limit)
+    const hasMore = rows.length > limit
+    return {
+      items: page.map(({ position: _, ...event }) => event),
+      hasMore,
+      // Newer events come after the last page, older ones do not.
+      nextCursor: isAscending || hasMore ? cursors.seal(listing, [Number(page.at(-1)?.position ?? from)]) : "",
+    }
+  })
+
+const make = Effect.gen(function* () {
+  const repo = yield* EventsRepo
+  const signals = yield* Signals
+
+  // Without an outbox row there is nothing to deliver, so deliveries are not woken.
+  const announce = (isQueued: boolean) =>
+    isQueued ? Effect.andThen(signals.notify("webhooks"), signals.notify("events")) : signals.notify("events")
+
+  const deliver = Effect.fnUntraced(function* (event: EventRecord) {
+    yield* Transaction
+    yield* announce(yield* repo.insertForDelivery(event))
+    yield* collect(event)
+  })
+
+  const emit = Effect.fnUntraced(function* (source: EventSource, type: RecordEventName, data: object) {
+    yield* deliver(yield* eventOf(source, type, data))
+  })
+
+  const emitChange = Effect.fnUntraced(function* (
+    source: EventSource,
+    type: ChangeName,
+    before: object | null,
+    after: object,
+  ) {
+    const event = yield* eventOf(source, type, after)
+    yield* deliver(before === null ? event : { ...event, previous: previousOf(before, after) })
+  })
+
+  const emitWith = Effect.fnUntraced(function* (
+    change: Fragment,
+    source: EventSource,
+    type: RecordEventName,
+    data: object,
+  ) {
+    const event = yield* eventOf(source, type, data)
+    const handedOver = yield* repo.insertWithChange(change, event)
+    if (Option.isNone(handedOver)) return false
+    yield* announce(handedOver.value)
+    yield* collect(event)
+    return true
+  })
+
+  const record = Effect.fnUntraced(function* (source: EventSource, type: RecordEventName, data: object) {
+    yield* Transaction
+    const event = yield* eventOf(source, type, data)
+    yield* repo.insert(event)
+    yield* signals.notify("events")
+    yield* collect(event)
+    return event
+  })
+
+  return Events.of({ emit, emitChange, emitWith, record, list: listEvents(repo, yield* Cursors, yield* EventOrdering) })
+})

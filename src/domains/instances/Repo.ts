@@ -25,10 +25,13 @@ type ZoneOf = Pick<Instance, "deploymentZoneId" | "deploymentZoneSlug" | "deploy
 interface InstanceQueries {
   /** Stores the row if its slug is free and returns whether it was. */
   readonly insert: (organizationId: string, row: Instance) => Effect.Effect<boolean>
+  /** Finds an instance by its id. */
   readonly findById: (organizationId: string, id: string) => Effect.Effect<Option.Option<Instance>>
+  /** Finds an instance by its slug. Runs on the connection of the hot path. */
   readonly findBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<Instance>>
   /** Reads the records of ids, in any order. */
   readonly listByIds: (organizationId: string, ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Instance>>
+  /** Up to `count` instances that match the filters, from the newest on, after a position. */
   readonly list: (
     organizationId: string,
     filters: InstanceFilters,
@@ -91,36 +94,28 @@ export const instanceColumns = (sql: PgClient.PgClient, organizationId: string):
     updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`
 }
 
-const make = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
-  const { askFor } = yield* HotPath
-  const columns = (organizationId: string) => instanceColumns(sql, organizationId)
-  const idsOf = instanceIds(sql)
+type Columns = (organizationId: string) => Fragment
 
-  /** The rows of ids, to be selected from. */
-  const byIds = (organizationId: string, ids: ReadonlyArray<string>, select = "*", lock?: string) => {
-    const row = {
-      table: "instances",
-      within: sql`organization_id = ${organizationId}`,
-      column: "id",
-      key: "wanted.key",
-    }
-    return sql`unnest(${[...new Set(ids)]}::uuid[]) AS wanted (key) CROSS JOIN ${rowByKey(sql, select, row, lock)} AS instances`
+/** The rows of ids, to be selected from. */
+const byIds = (
+  sql: PgClient.PgClient,
+  organizationId: string,
+  ids: ReadonlyArray<string>,
+  select = "*",
+  lock?: string,
+): Fragment => {
+  const row = {
+    table: "instances",
+    within: sql`organization_id = ${organizationId}`,
+    column: "id",
+    key: "wanted.key",
   }
+  return sql`unnest(${[...new Set(ids)]}::uuid[]) AS wanted (key) CROSS JOIN ${rowByKey(sql, select, row, lock)} AS instances`
+}
 
+const reads = (sql: PgClient.PgClient, askFor: HotPath["Service"]["askFor"], columns: Columns) => {
+  const idsOf = instanceIds(sql)
   return {
-    insert: (organizationId, row) =>
-      returnedRow(sql`
-        INSERT INTO instances (organization_id, id, name, slug, description, customer_id, license_id,
-          deployment_zone_id, start_license_date, end_license_date, grace_days, metadata, created_at, created_by, updated_at,
-          updated_by)
-        VALUES (${organizationId}, ${row.id}, ${row.name}, ${row.slug}, ${row.description}, ${row.customerId},
-          ${row.licenseId}, ${row.deploymentZoneId}, ${row.startLicenseDate}, ${row.endLicenseDate},
-          ${row.graceDays}, ${sql.json(row.metadata)}, ${row.createdAt}, ${sql.json(row.createdBy)}, ${row.updatedAt},
-          ${sql.json(row.updatedBy)})
-        ON CONFLICT ON CONSTRAINT instances_slug DO NOTHING
-        RETURNING id`),
-
     findById: (organizationId, id) =>
       record<Instance>()(
         sql`SELECT ${columns(organizationId)} FROM instances WHERE organization_id = ${organizationId} AND id = ${id}`,
@@ -135,7 +130,7 @@ const make = Effect.gen(function* () {
       ),
 
     listByIds: (organizationId, ids) =>
-      records<Instance>()(sql`SELECT ${columns(organizationId)} FROM ${byIds(organizationId, ids)}`),
+      records<Instance>()(sql`SELECT ${columns(organizationId)} FROM ${byIds(sql, organizationId, ids)}`),
 
     list: (organizationId, filters, after, count) =>
       records<Instance>()(sql`
@@ -143,7 +138,11 @@ const make = Effect.gen(function* () {
         WHERE organization_id = ${organizationId}
           AND id = ANY(ARRAY(${idsOf(organizationId, filters, sql`id < ${idBefore(after)}`, count)}))
         ORDER BY id DESC`),
+  } satisfies Partial<InstanceQueries>
+}
 
+const locks = (sql: PgClient.PgClient, columns: Columns) =>
+  ({
     lockBySlug: (organizationId, slug) =>
       record<Instance>()(sql`
         SELECT ${columns(organizationId)} FROM instances WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
@@ -159,11 +158,33 @@ const make = Effect.gen(function* () {
     lockByIds: Effect.fnUntraced(function* (organizationId: string, ids: ReadonlyArray<string>) {
       const inOrder = ids.toSorted()
       const locked = yield* records<{ readonly id: string }>()(
-        sql`SELECT instances.id FROM ${byIds(organizationId, inOrder, "id", "FOR UPDATE")}`,
+        sql`SELECT instances.id FROM ${byIds(sql, organizationId, inOrder, "id", "FOR UPDATE")}`,
       )
       const lockedIds = locked.map(({ id }) => id)
-      return yield* records<Instance>()(sql`SELECT ${columns(organizationId)} FROM ${byIds(organizationId, lockedIds)}`)
+      return yield* records<Instance>()(
+        sql`SELECT ${columns(organizationId)} FROM ${byIds(sql, organizationId, lockedIds)}`,
+      )
     }),
+
+    lockZoneShared: (organizationId, id) =>
+      record<ZoneOf>()(sql`
+        SELECT id AS "deploymentZoneId", slug AS "deploymentZoneSlug", name AS "deploymentZoneName" FROM deployment_zones
+        WHERE organization_id = ${organizationId} AND id = ${id} FOR KEY SHARE`),
+  }) satisfies Partial<InstanceQueries>
+
+const writes = (sql: PgClient.PgClient, columns: Columns) =>
+  ({
+    insert: (organizationId, row) =>
+      returnedRow(sql`
+        INSERT INTO instances (organization_id, id, name, slug, description, customer_id, license_id,
+          deployment_zone_id, start_license_date, end_license_date, grace_days, metadata, created_at, created_by, updated_at,
+          updated_by)
+        VALUES (${organizationId}, ${row.id}, ${row.name}, ${row.slug}, ${row.description}, ${row.customerId},
+          ${row.licenseId}, ${row.deploymentZoneId}, ${row.startLicenseDate}, ${row.endLicenseDate},
+          ${row.graceDays}, ${sql.json(row.metadata)}, ${row.createdAt}, ${sql.json(row.createdBy)}, ${row.updatedAt},
+          ${sql.json(row.updatedBy)})
+        ON CONFLICT ON CONSTRAINT instances_slug DO NOTHING
+        RETURNING id`),
 
     nextOfflineSequence: (organizationId, slug) =>
       record<OfflineSequence>()(sql`
@@ -179,7 +200,7 @@ const make = Effect.gen(function* () {
     moveToLicense: (organizationId, ids, { at, by, licenseId }) =>
       records<Instance>()(sql`
         WITH moved AS MATERIALIZED (
-          SELECT instances.* FROM ${byIds(organizationId, ids, "*, ctid AS location")}
+          SELECT instances.* FROM ${byIds(sql, organizationId, ids, "*, ctid AS location")}
         ), before AS (
           INSERT INTO past_instance_terms (organization_id, instance_id, until, license_id, start_license_date,
             end_license_date, grace_days)
@@ -189,11 +210,6 @@ const make = Effect.gen(function* () {
         UPDATE instances SET license_id = ${licenseId}, updated_at = ${at}, updated_by = ${sql.json(by)}
         WHERE ${isAt(sql, null, sql`SELECT location FROM moved`)}
         RETURNING ${columns(organizationId)}`),
-
-    lockZoneShared: (organizationId, id) =>
-      record<ZoneOf>()(sql`
-        SELECT id AS "deploymentZoneId", slug AS "deploymentZoneSlug", name AS "deploymentZoneName" FROM deployment_zones
-        WHERE organization_id = ${organizationId} AND id = ${id} FOR KEY SHARE`),
 
     update: (organizationId, row) =>
       Effect.map(
@@ -217,7 +233,10 @@ const make = Effect.gen(function* () {
           RETURNING ${columns(organizationId)}`),
         Option.getOrThrow,
       ),
+  }) satisfies Partial<InstanceQueries>
 
+const deletions = (sql: PgClient.PgClient, columns: Columns) =>
+  ({
     deleteUsage: Effect.fnUntraced(function* (organizationId: string, id: string) {
       for (const table of ["usage_totals", "usage_events", "usage_unique_keys", "usage_days", "usage_key_buckets"]) {
         yield* Effect.orDie(
@@ -233,6 +252,17 @@ const make = Effect.gen(function* () {
         ),
         Option.getOrThrow,
       ),
+  }) satisfies Partial<InstanceQueries>
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const { askFor } = yield* HotPath
+  const columns: Columns = (organizationId) => instanceColumns(sql, organizationId)
+  return {
+    ...reads(sql, askFor, columns),
+    ...locks(sql, columns),
+    ...writes(sql, columns),
+    ...deletions(sql, columns),
   } satisfies InstanceQueries
 })
 

@@ -43,9 +43,13 @@ export interface MigratedInstance {
 }
 
 interface MigrationQueries {
+  /** Stores a migration that has not begun. */
   readonly insert: (row: MigrationRow) => Effect.Effect<void>
+  /** Finds a migration by its id. */
   readonly find: (organizationId: string, id: string) => Effect.Effect<Option.Option<MigrationRow>>
+  /** Finds a migration and locks its row until the transaction ends. */
   readonly lock: (organizationId: string, id: string) => Effect.Effect<Option.Option<MigrationRow>>
+  /** Up to `count` migrations of an organization, from the newest on, after a position. */
   readonly list: (
     organizationId: string,
     after: Position | null,
@@ -71,16 +75,19 @@ interface MigrationQueries {
   readonly count: (migration: MigrationRow, limit: number) => Effect.Effect<number>
   /** Whether one of the instances, without days of grace of its own, ends after an instant. */
   readonly hasLateEnd: (migration: MigrationRow, after: Date) => Effect.Effect<boolean>
+  /** Stores what became of instances that the migration looked at. */
   readonly insertItems: (migration: MigrationRow, items: ReadonlyArray<ItemRow>) => Effect.Effect<void>
   /** Up to `count` moved instances after a position. */
   readonly movedAfter: (
     migration: MigrationRow,
     count: number,
   ) => Effect.Effect<ReadonlyArray<{ readonly position: number; readonly instanceId: string }>>
+  /** Changes the state and the code of stored items, by their positions. */
   readonly updateItems: (
     migration: MigrationRow,
     items: ReadonlyArray<Pick<ItemRow, "position" | "state" | "code">>,
   ) => Effect.Effect<void>
+  /** Up to `count` items of a migration after a position, in the order of their positions. */
   readonly listItems: (
     organizationId: string,
     id: string,
@@ -106,21 +113,10 @@ export const waiting = (sql: SqlClient, columns: string, scope: Fragment, at: Da
 export const claimWaiting = (sql: SqlClient, at: Date, scope: Fragment = sql``) =>
   record<MigrationRow>()(sql`${waiting(sql, migrationColumns, scope, at, 1)} FOR UPDATE SKIP LOCKED`)
 
-const make = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
-  const located = yield* locatedBy(sql)
-  const columns = sql.literal(migrationColumns)
-  const instance = sql.literal(
-    `i.id, i.slug, i.license_id AS "licenseId", i.customer_id AS "customerId", c.slug AS customer`,
-  )
-  const ofOrganization = (organizationId: string) => sql`organization_id = ${organizationId}`
-  const customerJoin = (organizationId: string) => {
-    const row = { table: "customers", within: ofOrganization(organizationId), column: "id", key: "i.customer_id" }
-    return sql`CROSS JOIN ${rowByKey(sql, "slug", row)} AS c`
-  }
-  const ofCustomer = (customerId: string | null) =>
-    customerId === null ? sql.literal("") : sql`AND i.customer_id = ${customerId}`
+const ofOrganization = (sql: SqlClient, organizationId: string): Fragment => sql`organization_id = ${organizationId}`
 
+const migrations = (sql: PgClient.PgClient) => {
+  const columns = sql.literal(migrationColumns)
   return {
     insert: (row) =>
       executed(sql`
@@ -158,7 +154,22 @@ const make = Effect.gen(function* () {
           cursor_id = ${row.cursorId}, reverted_to = ${row.revertedTo}, finished_at = ${row.finishedAt}, stepped_at = ${at},
           reverted_by = ${row.revertedBy === null ? null : sql.json(row.revertedBy)}
         WHERE organization_id = ${row.organizationId} AND id = ${row.id}`),
+  } satisfies Partial<MigrationQueries>
+}
 
+/** The instances of the license that a migration moves from. */
+const instances = (sql: PgClient.PgClient) => {
+  const instance = sql.literal(
+    `i.id, i.slug, i.license_id AS "licenseId", i.customer_id AS "customerId", c.slug AS customer`,
+  )
+  const customerJoin = (organizationId: string) => {
+    const row = { table: "customers", within: ofOrganization(sql, organizationId), column: "id", key: "i.customer_id" }
+    return sql`CROSS JOIN ${rowByKey(sql, "slug", row)} AS c`
+  }
+  const ofCustomer = (customerId: string | null) =>
+    customerId === null ? sql.literal("") : sql`AND i.customer_id = ${customerId}`
+
+  return {
     next: ({ cursorId, customerId, fromLicenseId, organizationId }, count) =>
       records<MigratedInstance>()(sql`
         SELECT ${instance} FROM (
@@ -174,7 +185,7 @@ const make = Effect.gen(function* () {
         SELECT ${instance} FROM unnest(${slugs}::text[]) AS named (slug)
         CROSS JOIN ${rowByKey(sql, "id, slug, license_id, customer_id", {
           table: "instances",
-          within: ofOrganization(organizationId),
+          within: ofOrganization(sql, organizationId),
           column: "slug",
           key: "named.slug",
         })} AS i ${customerJoin(organizationId)}`),
@@ -195,7 +206,11 @@ const make = Effect.gen(function* () {
         WHERE i.organization_id = ${organizationId} AND i.license_id = ${fromLicenseId} ${ofCustomer(customerId)}
           AND i.grace_days IS NULL AND i.end_license_date > ${after}
           ${instanceSlugs === null ? sql.literal("") : sql`AND i.slug = ANY(${instanceSlugs}::text[])`} LIMIT 1`),
+  } satisfies Partial<MigrationQueries>
+}
 
+const items = (sql: PgClient.PgClient, located: (organizationId: string) => string | null) =>
+  ({
     insertItems: ({ id, organizationId }, items) =>
       executed(sql`
         INSERT INTO license_migration_items (organization_id, migration_id, position, instance_id, instance_slug, state, code)
@@ -231,6 +246,14 @@ const make = Effect.gen(function* () {
         SELECT position, instance_slug AS instance, state, code FROM license_migration_items
         WHERE organization_id = ${organizationId} AND migration_id = ${id} AND position > ${Number(after?.[0] ?? 0)}
         ORDER BY position LIMIT ${count}`),
+  }) satisfies Partial<MigrationQueries>
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  return {
+    ...migrations(sql),
+    ...instances(sql),
+    ...items(sql, yield* locatedBy(sql)),
   } satisfies MigrationQueries
 })
 

@@ -33,6 +33,7 @@ export type SignedIn = typeof SignedInRow.Type
 interface PeopleQueries {
   /** Inserts the row. Returns false if another user has the issuer and subject. */
   readonly insertUser: (row: User) => Effect.Effect<boolean>
+  /** Finds a person by id, unless they are removed or the platform's own identity. */
   readonly findUser: (id: string) => Effect.Effect<Option.Option<User>>
   /** Locks a person who gets a membership. A removal of the person waits for the transaction, or comes first. */
   readonly lockUserForShare: (id: string) => Effect.Effect<Option.Option<User>>
@@ -40,7 +41,9 @@ interface PeopleQueries {
   readonly removeUser: (id: string, by: ActorReference, at: Date) => Effect.Effect<boolean>
   /** Takes issuer and subject from the removed person that has them, so that another person can have them. */
   readonly releaseIdentity: (issuer: string, subject: string) => Effect.Effect<void>
+  /** Finds the person with an issuer and a subject, removed ones too. */
   readonly findUserByIdentity: (issuer: string, subject: string) => Effect.Effect<Option.Option<User>>
+  /** Up to `count` people, from the newest on, after a position, but for removed ones. */
   readonly listUsers: (after: Position | null, count: number) => Effect.Effect<ReadonlyArray<User>>
   /**
    * Reads at most two organizations that match an id, slug or external id. Each row has the person of this identity
@@ -58,6 +61,7 @@ interface PeopleQueries {
     organizationId: string,
     userId: string,
   ) => Effect.Effect<ReadonlyArray<{ readonly removed: boolean }>>
+  /** Stores a membership. Needs the lock of {@link lockMembership}. */
   readonly insertMembership: (row: MembershipRow) => Effect.Effect<void>
   /** Reads the current membership and locks its row until the transaction ends. */
   readonly lockCurrentMembership: (
@@ -79,12 +83,14 @@ interface PeopleQueries {
     by: ActorReference,
     at: Date,
   ) => Effect.Effect<Option.Option<MembershipRow>>
+  /** Up to `count` memberships of an organization, from the newest on, after a position. */
   readonly listMemberships: (
     organizationId: string,
     includeRemoved: boolean,
     after: Position | null,
     count: number,
   ) => Effect.Effect<ReadonlyArray<MembershipRow>>
+  /** Up to `count` current members of an organization, from the newest membership on, after a position. */
   readonly listMembers: (
     organizationId: string,
     after: Position | null,
@@ -118,19 +124,9 @@ export const findOrganizations = (
       OR organizations.slug = ${name} OR organizations.external_id = ${name})
     LIMIT 2`)
 
-const make = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
+const users = (sql: PgClient.PgClient) => {
   const userColumns = sql.literal(`id, name, email, issuer, subject, created_at AS "createdAt",
     created_by AS "createdBy"`)
-  const membershipColumns = sql.literal(`memberships.id, memberships.organization_id AS "organizationId",
-    memberships.user_id AS "userId", users.name AS "userName", memberships.role,
-    memberships.created_at AS "createdAt", memberships.created_by AS "createdBy",
-    memberships.removed_at AS "removedAt"`)
-  const joinedMembership = {
-    columns: sql.literal('memberships.id AS "membershipId", memberships.role'),
-    join: sql.literal(`LEFT JOIN memberships ON memberships.organization_id = organizations.id
-      AND memberships.user_id = users.id AND memberships.removed_at IS NULL`),
-  }
 
   return {
     insertUser: (row) =>
@@ -171,10 +167,11 @@ const make = Effect.gen(function* () {
         SELECT ${userColumns} FROM users
         WHERE id < ${idBefore(after)} AND removed_at IS NULL AND id <> ${platformIdentity.id}
         ORDER BY id DESC LIMIT ${count}`),
+  } satisfies Partial<PeopleQueries>
+}
 
-    findSignedIn: (organization, issuer, subject) =>
-      findOrganizations(sql, organization, { issuer, subject }, joinedMembership),
-
+const memberships = (sql: PgClient.PgClient, columns: Fragment) =>
+  ({
     lockMembership: (organizationId, userId) =>
       advisoryLock(sql, `memberships:${organizationId}:${userId.toLowerCase()}`),
 
@@ -193,7 +190,7 @@ const make = Effect.gen(function* () {
 
     lockCurrentMembership: (organizationId, userId) =>
       record<MembershipRow>()(sql`
-        SELECT ${membershipColumns} FROM memberships JOIN users ON users.id = memberships.user_id
+        SELECT ${columns} FROM memberships JOIN users ON users.id = memberships.user_id
         WHERE memberships.organization_id = ${organizationId} AND memberships.user_id = ${userId}
           AND memberships.removed_at IS NULL FOR UPDATE OF memberships`),
 
@@ -209,7 +206,7 @@ const make = Effect.gen(function* () {
         UPDATE memberships SET removed_at = ${at}, removed_by = ${sql.json(by)}
         FROM users
         WHERE memberships.user_id = ${userId} AND memberships.removed_at IS NULL AND users.id = memberships.user_id
-        RETURNING ${membershipColumns}`),
+        RETURNING ${columns}`),
 
     removeMembership: (organizationId, userId, by, at) =>
       record<MembershipRow>()(sql`
@@ -217,11 +214,15 @@ const make = Effect.gen(function* () {
         FROM users
         WHERE memberships.organization_id = ${organizationId} AND memberships.user_id = ${userId}
           AND memberships.removed_at IS NULL AND users.id = memberships.user_id
-        RETURNING ${membershipColumns}`),
+        RETURNING ${columns}`),
+  }) satisfies Partial<PeopleQueries>
 
+/** The memberships and members of an organization. */
+const lists = (sql: PgClient.PgClient, columns: Fragment) =>
+  ({
     listMemberships: (organizationId, includeRemoved, after, count) =>
       records<MembershipRow>()(sql`
-        SELECT ${membershipColumns} FROM memberships JOIN users ON users.id = memberships.user_id
+        SELECT ${columns} FROM memberships JOIN users ON users.id = memberships.user_id
         WHERE memberships.organization_id = ${organizationId} AND memberships.id < ${idBefore(after)}
           AND (${includeRemoved} OR memberships.removed_at IS NULL)
         ORDER BY memberships.id DESC LIMIT ${count}`),
@@ -234,6 +235,32 @@ const make = Effect.gen(function* () {
         WHERE memberships.organization_id = ${organizationId} AND memberships.id < ${idBefore(after)}
           AND memberships.removed_at IS NULL
         ORDER BY memberships.id DESC LIMIT ${count}`),
+  }) satisfies Partial<PeopleQueries>
+
+const signIns = (sql: PgClient.PgClient) => {
+  const joinedMembership = {
+    columns: sql.literal('memberships.id AS "membershipId", memberships.role'),
+    join: sql.literal(`LEFT JOIN memberships ON memberships.organization_id = organizations.id
+      AND memberships.user_id = users.id AND memberships.removed_at IS NULL`),
+  }
+
+  return {
+    findSignedIn: (organization, issuer, subject) =>
+      findOrganizations(sql, organization, { issuer, subject }, joinedMembership),
+  } satisfies Partial<PeopleQueries>
+}
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const membershipColumns = sql.literal(`memberships.id, memberships.organization_id AS "organizationId",
+    memberships.user_id AS "userId", users.name AS "userName", memberships.role,
+    memberships.created_at AS "createdAt", memberships.created_by AS "createdBy",
+    memberships.removed_at AS "removedAt"`)
+  return {
+    ...users(sql),
+    ...memberships(sql, membershipColumns),
+    ...lists(sql, membershipColumns),
+    ...signIns(sql),
   } satisfies PeopleQueries
 })
 

@@ -15,7 +15,7 @@ export const isRemoved = (column: string): string => `EXISTS (
   SELECT 1 FROM organizations removed WHERE removed.id = ${column} AND removed.removed_at IS NOT NULL OFFSET 0)`
 
 /** Deletes the rows of one organization in a table. */
-interface RowsOf {
+export interface RowsOf {
   readonly table: string
   /** Deletes up to `count` rows and returns how many. */
   readonly deleteSome: (organizationId: string, count: number) => Effect.Effect<number>

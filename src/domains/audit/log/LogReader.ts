@@ -46,15 +46,29 @@ const wrongColumns = (event: LogEvent): { readonly wrong?: string } => {
   return event.isIndexed ? {} : { wrong: "Filters do not find the event by its own type, resource and actor" }
 }
 
-const make = Effect.gen(function* () {
-  const log = yield* EventLog
-  const leaves = yield* EventLeaves
-  const repo = yield* AuditRepo
-  const signer = yield* Signer
-  const transactions = yield* Transactions
+/** Verifies and exports event logs. */
+export class LogReader extends Context.Service<
+  LogReader,
+  {
+    /** The organizations with their slugs. */
+    readonly organizations: Effect.Effect<ReadonlyArray<{ readonly id: string; readonly slug: string }>>
+    /** Verifies a log: its events, its hashes, its stored checkpoints and the saved ones. */
+    readonly verify: (request: LogToVerify) => Effect.Effect<VerifiedLog>
+    /** Reads all entries of a log in order, and returns its stored checkpoints. */
+    readonly exportTo: <E>(
+      organizationId: string,
+      write: (entries: ReadonlyArray<LogEntry>) => Effect.Effect<void, E>,
+    ) => Effect.Effect<ReadonlyArray<string>, E>
+  }
+>()("keyshelf/audit/LogReader") {
+  static readonly layer = Layer.effect(
+    LogReader,
+    Effect.suspend(() => make),
+  )
+}
 
-  const atOneMoment = <A, E>(work: Effect.Effect<A, E>) => transactions.run(Effect.andThen(repo.readSnapshot, work))
-
+/** Returns what reads a log in pages, up to the last position of its tree, which it returns. */
+const pages = (log: EventLog["Service"], leaves: EventLeaves["Service"]) => {
   const readPage = Effect.fnUntraced(function* (organizationId: string, base: number, from: number, size: number) {
     const count = Math.min(PAGE, size - from)
     const hashes = new Map(
@@ -77,18 +91,18 @@ const make = Effect.gen(function* () {
     return { from, entries } satisfies Page
   })
 
-  const forEachPage = Effect.fnUntraced(function* <E>(
-    organizationId: string,
-    use: (page: Page) => Effect.Effect<void, E>,
-  ) {
+  return Effect.fnUntraced(function* <E>(organizationId: string, use: (page: Page) => Effect.Effect<void, E>) {
     const stream = yield* log.stream(organizationId)
     const { base } = stream
     const size = sizeOf(stream)
     for (let from = 0; from < size; from += PAGE) yield* use(yield* readPage(organizationId, base, from, size))
     return base + size
   })
+}
 
-  const storedNotes = Effect.fnUntraced(function* (organizationId: string) {
+/** Returns what reads the stored checkpoints of a log, in the order of their sizes. */
+const notesIn = (repo: AuditRepo["Service"]) =>
+  Effect.fnUntraced(function* (organizationId: string) {
     const notes: Array<{ readonly note: string; readonly size: number }> = []
     for (;;) {
       const page = yield* repo.checkpointsAfter(organizationId, notes.at(-1)?.size ?? -1, PAGE)
@@ -96,6 +110,17 @@ const make = Effect.gen(function* () {
       if (page.length < PAGE) return notes
     }
   })
+
+const make = Effect.gen(function* () {
+  const log = yield* EventLog
+  const repo = yield* AuditRepo
+  const signer = yield* Signer
+  const transactions = yield* Transactions
+
+  const atOneMoment = <A, E>(work: Effect.Effect<A, E>) => transactions.run(Effect.andThen(repo.readSnapshot, work))
+
+  const forEachPage = pages(log, yield* EventLeaves)
+  const storedNotes = notesIn(repo)
 
   const verifyNow = Effect.fnUntraced(function* ({ keys, organizationId, savedNotes }: LogToVerify) {
     const trusted = keys.length > 0 ? keys : (yield* signer.known(organizationId, "audit")).map(({ x }) => x)
@@ -140,19 +165,11 @@ const make = Effect.gen(function* () {
   })
 
   return {
-    /** The organizations with their slugs. */
     organizations: repo.organizations,
-    /** Verifies a log: its events, its hashes, its stored checkpoints and the saved ones. */
     verify: (request: LogToVerify) => atOneMoment(verifyNow(request)),
-    /** Reads all entries of a log in order, and returns its stored checkpoints. */
     exportTo: <E>(
       organizationId: string,
       write: (entries: ReadonlyArray<LogEntry>) => Effect.Effect<void, E>,
     ): Effect.Effect<ReadonlyArray<string>, E> => atOneMoment(exportNow(organizationId, write)),
   }
 })
-
-/** Verifies and exports event logs. */
-export class LogReader extends Context.Service<LogReader, Effect.Success<typeof make>>()("keyshelf/audit/LogReader") {
-  static readonly layer = Layer.effect(LogReader, make)
-}

@@ -97,14 +97,52 @@ interface EventLogQueries {
 const COLUMNS = `organization_id AS "organizationId", id, type, occurred_at AS "timestamp", actor, resource,
   data::text AS data, previous::text AS previous`
 
-const make = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
-  const ordering = yield* EventOrdering
-  const repo = yield* EventsRepo
-  const streamColumns = sql.literal(
+const placing = (repo: EventsRepo["Service"], ordering: EventOrdering["Service"]) =>
+  ({
+    place: ordering.assignPositions,
+
+    lockPlacing: repo.lockOrdering,
+
+    unplaced: repo.unordered,
+
+    lockFree: repo.lockFreeOrderings,
+
+    maxTogether: repo.maxTogether,
+
+    placeSome: (organizationIds, count) => repo.assignPositions(organizationIds, { count, isSealed: true }),
+  }) satisfies Partial<EventLogQueries>
+
+const streams = (sql: PgClient.PgClient) => {
+  const columns = sql.literal(
     `organization_id AS "organizationId", head::float8 AS head, base::float8 AS base, sealed_to::float8 AS sealed, log`,
   )
 
+  return {
+    streams: records<EventStream>()(sql`
+      SELECT ${columns} FROM event_streams WHERE NOT ${sql.literal(isRemoved("event_streams.organization_id"))}`),
+
+    stream: (organizationId) =>
+      Effect.map(
+        record<EventStream>()(sql`SELECT ${columns} FROM event_streams WHERE organization_id = ${organizationId}`),
+        Option.getOrElse((): EventStream => ({ organizationId, head: 0, base: 0, sealed: 0, log: 1 })),
+      ),
+
+    startingBefore: (at) =>
+      Effect.map(
+        records<{ readonly id: string }>()(sql`
+          SELECT stream.organization_id AS id FROM event_streams stream
+          CROSS JOIN LATERAL (
+            SELECT event.occurred_at FROM event_positions placed
+            JOIN events event ON event.organization_id = placed.organization_id AND event.id = placed.event_id
+            WHERE placed.organization_id = stream.organization_id AND placed.position > stream.pruned_to
+            ORDER BY placed.position LIMIT 1) AS first
+          WHERE first.occurred_at < ${at} AND NOT ${sql.literal(isRemoved("stream.organization_id"))}`),
+        (rows) => rows.map(({ id }) => id),
+      ),
+  } satisfies Partial<EventLogQueries>
+}
+
+const reads = (sql: PgClient.PgClient) => {
   /** The stored events after a position. */
   const events = (organizationId: string, after: number) => sql`
     SELECT event.*, placed.position::float8 AS position,
@@ -113,13 +151,6 @@ const make = Effect.gen(function* () {
     WHERE placed.organization_id = ${organizationId} AND placed.position > ${after}`
 
   return {
-    place: ordering.assignPositions,
-    lockPlacing: repo.lockOrdering,
-    unplaced: repo.unordered,
-    lockFree: repo.lockFreeOrderings,
-    maxTogether: repo.maxTogether,
-    placeSome: (organizationIds, count) => repo.assignPositions(organizationIds, { count, isSealed: true }),
-
     countOutside: (organizationId, base, last) =>
       Effect.map(
         record<{ readonly count: number }>()(sql`
@@ -131,17 +162,6 @@ const make = Effect.gen(function* () {
                 AND placed.position > ${prunedTo(sql, organizationId)} AND placed.position <= ${last})
           )::int AS count`),
         Option.match({ onNone: () => 0, onSome: ({ count }) => count }),
-      ),
-
-    streams: records<EventStream>()(sql`
-      SELECT ${streamColumns} FROM event_streams WHERE NOT ${sql.literal(isRemoved("event_streams.organization_id"))}`),
-
-    stream: (organizationId) =>
-      Effect.map(
-        record<EventStream>()(
-          sql`SELECT ${streamColumns} FROM event_streams WHERE organization_id = ${organizationId}`,
-        ),
-        Option.getOrElse((): EventStream => ({ organizationId, head: 0, base: 0, sealed: 0, log: 1 })),
       ),
 
     readAfter: (organizationId, position, count) =>
@@ -169,20 +189,11 @@ const make = Effect.gen(function* () {
           ORDER BY placed.position LIMIT 1`),
         Option.map(({ at }) => at),
       ),
+  } satisfies Partial<EventLogQueries>
+}
 
-    startingBefore: (at) =>
-      Effect.map(
-        records<{ readonly id: string }>()(sql`
-          SELECT stream.organization_id AS id FROM event_streams stream
-          CROSS JOIN LATERAL (
-            SELECT event.occurred_at FROM event_positions placed
-            JOIN events event ON event.organization_id = placed.organization_id AND event.id = placed.event_id
-            WHERE placed.organization_id = stream.organization_id AND placed.position > stream.pruned_to
-            ORDER BY placed.position LIMIT 1) AS first
-          WHERE first.occurred_at < ${at} AND NOT ${sql.literal(isRemoved("stream.organization_id"))}`),
-        (rows) => rows.map(({ id }) => id),
-      ),
-
+const retention = (sql: PgClient.PgClient, repo: EventsRepo["Service"]) =>
+  ({
     prefix: Effect.fnUntraced(function* (organizationId, before, sealedTo) {
       const upTo = Option.match(yield* repo.firstRetained(organizationId, before), {
         onNone: () => sealedTo,
@@ -205,6 +216,16 @@ const make = Effect.gen(function* () {
       yield* executed(sql`
         UPDATE event_streams SET pruned_to = greatest(pruned_to, ${position}) WHERE organization_id = ${organizationId}`)
     }),
+  }) satisfies Partial<EventLogQueries>
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const repo = yield* EventsRepo
+  return {
+    ...placing(repo, yield* EventOrdering),
+    ...streams(sql),
+    ...reads(sql),
+    ...retention(sql, repo),
   } satisfies EventLogQueries
 })
 

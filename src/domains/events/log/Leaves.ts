@@ -58,14 +58,9 @@ interface LeafQueries {
   readonly beginNextLog: (organizationId: string) => Effect.Effect<void>
 }
 
-const make = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
-
+const reads = (sql: PgClient.PgClient) => {
   const baseOf = (organizationId: string) =>
     sql`coalesce((SELECT base FROM event_streams WHERE organization_id = ${organizationId}), 0)`
-
-  const sealedOf = (organizationId: string) =>
-    sql`(SELECT sealed_to FROM event_streams WHERE organization_id = ${organizationId})`
 
   return {
     read: (organizationId, ranges) =>
@@ -92,7 +87,14 @@ const make = Effect.gen(function* () {
             AND placed.position <= ${baseOf(organizationId)} + (block.index + 1) * ${width}::bigint
         ), '') AS below
         FROM generate_series(${from}::bigint, ${to - 1}::bigint) AS block (index)`),
+  } satisfies Partial<LeafQueries>
+}
 
+const growth = (sql: PgClient.PgClient) => {
+  const sealedOf = (organizationId: string) =>
+    sql`(SELECT sealed_to FROM event_streams WHERE organization_id = ${organizationId})`
+
+  return {
     advance: (organizationId, count, { isWhole }) =>
       decodedOne(Sealed)(sql`
         UPDATE event_streams SET sealed_to = next.sealed_to + CASE
@@ -123,7 +125,11 @@ const make = Effect.gen(function* () {
           WHERE events.organization_id = ${organizationId} AND events.id = event_positions.event_id)
         WHERE organization_id = ${organizationId} AND leaf IS NULL AND event_positions.position > ${sealedOf(organizationId)}
           AND event_positions.position <= ${sealedOf(organizationId)} + ${count}::bigint`),
+  } satisfies Partial<LeafQueries>
+}
 
+const beginnings = (sql: PgClient.PgClient) =>
+  ({
     beginBehindGaps: (organizationId) =>
       executed(sql`
         UPDATE event_streams SET base = last.gap, sealed_to = last.gap FROM (
@@ -143,8 +149,12 @@ const make = Effect.gen(function* () {
         executed(sql`
           UPDATE event_positions SET leaf = NULL WHERE organization_id = ${organizationId} AND leaf IS NOT NULL`),
       ),
-  } satisfies LeafQueries
-})
+  }) satisfies Partial<LeafQueries>
+
+const make = Effect.map(
+  PgClient.PgClient,
+  (sql) => ({ ...reads(sql), ...growth(sql), ...beginnings(sql) }) satisfies LeafQueries,
+)
 
 /** Reads leaves, and adds them to the tree. */
 export class EventLeaves extends Context.Service<EventLeaves, LeafQueries>()("keyshelf/events/log/Leaves") {

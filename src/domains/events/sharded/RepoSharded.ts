@@ -21,108 +21,128 @@ interface Id {
 
 const idsOf = (rows: ReadonlyArray<Id>) => rows.map(({ id }) => id)
 
+const insertions = (
+  sql: PgClient.PgClient,
+  transactions: Transactions["Service"],
+  condition: typeof OutboxCondition.Service,
+) => {
+  const insert = (event: EventRecord) =>
+    Effect.andThen(
+      executed(insertEvent(sql, event)),
+      executed(sql`
+        INSERT INTO event_arrivals (organization_id, event_id) VALUES (${event.organizationId}, ${event.id})`),
+    )
+
+  const isSubscribed = (organizationId: string) =>
+    condition === undefined ? Effect.succeed(true) : returnedRow(sql`SELECT 1 WHERE ${condition(sql, organizationId)}`)
+
+  const insertForDelivery = Effect.fnUntraced(function* (event: EventRecord) {
+    yield* insert(event)
+    if (!(yield* isSubscribed(event.organizationId))) return false
+    yield* executed(sql`
+      INSERT INTO webhook_outbox (organization_id, event_id, due_at)
+      VALUES (${event.organizationId}, ${event.id}, ${event.timestamp}::timestamptz)`)
+    return true
+  })
+
+  return {
+    insert,
+    insertForDelivery,
+    insertWithChange: (change, event) =>
+      transactions.run(
+        Effect.gen(function* () {
+          if (!(yield* returnedRow(sql`${change}`))) return Option.none()
+          return Option.some(yield* insertForDelivery(event))
+        }),
+      ),
+  } satisfies Partial<EventsRepo["Service"]>
+}
+
+const unordered = (sql: PgClient.PgClient) =>
+  ({
+    withUnordered: (organizationIds) =>
+      Effect.map(
+        records<Id>()(sql`
+          SELECT DISTINCT organization_id AS id FROM event_arrivals WHERE organization_id = ANY(${organizationIds}::uuid[])`),
+        idsOf,
+      ),
+    unordered: Effect.map(
+      records<Id>()(sql`
+        SELECT DISTINCT organization_id AS id FROM event_arrivals
+        WHERE NOT ${sql.literal(isRemoved("event_arrivals.organization_id"))}`),
+      idsOf,
+    ),
+  }) satisfies Partial<EventsRepo["Service"]>
+
+const ordering = (sql: PgClient.PgClient) => {
+  /** An event that arrives between these statements waits for the next call. */
+  const placeOne = Effect.fnUntraced(function* (organizationId: string, { count, isSealed }: PlacingOptions) {
+    const ids = idsOf(
+      yield* records<Id>()(sql`
+        SELECT event_id AS id FROM event_arrivals WHERE organization_id = ${organizationId}
+        ORDER BY event_id LIMIT ${count ?? null}::bigint`),
+    )
+    if (ids.length === 0) return []
+    const head = yield* Effect.map(
+      record<{ readonly head: string }>()(
+        sql`SELECT head::text AS head FROM event_streams WHERE organization_id = ${organizationId}`,
+      ),
+      Option.match({ onNone: () => "0", onSome: (stream) => stream.head }),
+    )
+    const placed = sql`(
+      SELECT ${organizationId}::uuid AS organization_id, event.*, row_number() OVER (ORDER BY event.id) AS number
+      FROM unnest((SELECT ${ids}::uuid[])) AS arrived (event_id)
+      CROSS JOIN ${eventByKey(sql, organizationId, PLACED_COLUMNS, "arrived.event_id")} AS event
+    ) AS placed`
+    const rows = yield* records()(sql`${insertPlaced(sql, sql`${head}::bigint`, placed)} RETURNING position`)
+    yield* executed(sql`
+      DELETE FROM event_arrivals WHERE organization_id = ${organizationId} AND event_id = ANY(${ids}::uuid[])`)
+    if (rows.length === 0) return []
+    const counted = sql`(SELECT ${organizationId}::uuid AS organization_id, ${rows.length}::bigint AS count) AS placed`
+    const streams = yield* records<Omit<PlacedStream, "placed">>()(advanceHeads(sql, isSealed, counted))
+    return streams.map((stream): PlacedStream => ({ ...stream, placed: rows.length }))
+  })
+
+  return {
+    // A transaction of several organizations would be one of several workers.
+    maxTogether: 1,
+    assignPositions: (organizationIds, options) =>
+      Effect.map(
+        Effect.forEach(organizationIds, (id) => placeOne(id, options)),
+        (streams) => streams.flat(),
+      ),
+  } satisfies Partial<EventsRepo["Service"]>
+}
+
+const retention = (sql: PgClient.PgClient) =>
+  ({
+    // Ids rise with time, so few other events follow the first one that waits.
+    firstRetained: Effect.fnUntraced(function* (organizationId, from) {
+      const isWaiting = Option.match(
+        yield* record<Id>()(sql`
+          SELECT event_id AS id FROM webhook_outbox WHERE organization_id = ${organizationId} ORDER BY event_id LIMIT 1`),
+        { onNone: () => sql`false`, onSome: ({ id }) => sql`event.id >= ${id}::uuid` },
+      )
+      return Option.map(
+        yield* record<{ readonly position: number }>()(firstRetained(sql, organizationId, from, isWaiting)),
+        ({ position }) => position,
+      )
+    }),
+    deleteUpTo: (organizationId, position) =>
+      executed(sql`
+        DELETE FROM events WHERE ${isAt(sql, organizationId, eventsUpTo(sql, organizationId, position, "ctid"))}`),
+  }) satisfies Partial<EventsRepo["Service"]>
+
 export const layer = Layer.effect(
   EventsRepo,
   Effect.gen(function* () {
     const sql = yield* PgClient.PgClient
-    const repo = yield* EventsRepo
-    const transactions = yield* Transactions
-    const condition = yield* OutboxCondition
-
-    const insert = (event: EventRecord) =>
-      Effect.andThen(
-        executed(insertEvent(sql, event)),
-        executed(sql`
-          INSERT INTO event_arrivals (organization_id, event_id) VALUES (${event.organizationId}, ${event.id})`),
-      )
-
-    const isSubscribed = (organizationId: string) =>
-      condition === undefined
-        ? Effect.succeed(true)
-        : returnedRow(sql`SELECT 1 WHERE ${condition(sql, organizationId)}`)
-
-    const insertForDelivery = Effect.fnUntraced(function* (event: EventRecord) {
-      yield* insert(event)
-      if (!(yield* isSubscribed(event.organizationId))) return false
-      yield* executed(sql`
-        INSERT INTO webhook_outbox (organization_id, event_id, due_at)
-        VALUES (${event.organizationId}, ${event.id}, ${event.timestamp}::timestamptz)`)
-      return true
-    })
-
-    /** An event that arrives between these statements waits for the next call. */
-    const placeOne = Effect.fnUntraced(function* (organizationId: string, { count, isSealed }: PlacingOptions) {
-      const ids = idsOf(
-        yield* records<Id>()(sql`
-          SELECT event_id AS id FROM event_arrivals WHERE organization_id = ${organizationId}
-          ORDER BY event_id LIMIT ${count ?? null}::bigint`),
-      )
-      if (ids.length === 0) return []
-      const head = yield* Effect.map(
-        record<{ readonly head: string }>()(
-          sql`SELECT head::text AS head FROM event_streams WHERE organization_id = ${organizationId}`,
-        ),
-        Option.match({ onNone: () => "0", onSome: (stream) => stream.head }),
-      )
-      const placed = sql`(
-        SELECT ${organizationId}::uuid AS organization_id, event.*, row_number() OVER (ORDER BY event.id) AS number
-        FROM unnest((SELECT ${ids}::uuid[])) AS arrived (event_id)
-        CROSS JOIN ${eventByKey(sql, organizationId, PLACED_COLUMNS, "arrived.event_id")} AS event
-      ) AS placed`
-      const rows = yield* records()(sql`${insertPlaced(sql, sql`${head}::bigint`, placed)} RETURNING position`)
-      yield* executed(sql`
-        DELETE FROM event_arrivals WHERE organization_id = ${organizationId} AND event_id = ANY(${ids}::uuid[])`)
-      if (rows.length === 0) return []
-      const counted = sql`(SELECT ${organizationId}::uuid AS organization_id, ${rows.length}::bigint AS count) AS placed`
-      const streams = yield* records<Omit<PlacedStream, "placed">>()(advanceHeads(sql, isSealed, counted))
-      return streams.map((stream): PlacedStream => ({ ...stream, placed: rows.length }))
-    })
-
     return EventsRepo.of({
-      ...repo,
-      insert,
-      insertForDelivery,
-      insertWithChange: (change, event) =>
-        transactions.run(
-          Effect.gen(function* () {
-            if (!(yield* returnedRow(sql`${change}`))) return Option.none()
-            return Option.some(yield* insertForDelivery(event))
-          }),
-        ),
-      withUnordered: (organizationIds) =>
-        Effect.map(
-          records<Id>()(sql`
-            SELECT DISTINCT organization_id AS id FROM event_arrivals WHERE organization_id = ANY(${organizationIds}::uuid[])`),
-          idsOf,
-        ),
-      unordered: Effect.map(
-        records<Id>()(sql`
-          SELECT DISTINCT organization_id AS id FROM event_arrivals
-          WHERE NOT ${sql.literal(isRemoved("event_arrivals.organization_id"))}`),
-        idsOf,
-      ),
-      // A transaction of several organizations would be one of several workers.
-      maxTogether: 1,
-      assignPositions: (organizationIds, options) =>
-        Effect.map(
-          Effect.forEach(organizationIds, (id) => placeOne(id, options)),
-          (streams) => streams.flat(),
-        ),
-      // Ids rise with time, so few other events follow the first one that waits.
-      firstRetained: Effect.fnUntraced(function* (organizationId, from) {
-        const isWaiting = Option.match(
-          yield* record<Id>()(sql`
-            SELECT event_id AS id FROM webhook_outbox WHERE organization_id = ${organizationId} ORDER BY event_id LIMIT 1`),
-          { onNone: () => sql`false`, onSome: ({ id }) => sql`event.id >= ${id}::uuid` },
-        )
-        return Option.map(
-          yield* record<{ readonly position: number }>()(firstRetained(sql, organizationId, from, isWaiting)),
-          ({ position }) => position,
-        )
-      }),
-      deleteUpTo: (organizationId, position) =>
-        executed(sql`
-          DELETE FROM events WHERE ${isAt(sql, organizationId, eventsUpTo(sql, organizationId, position, "ctid"))}`),
+      ...(yield* EventsRepo),
+      ...insertions(sql, yield* Transactions, yield* OutboxCondition),
+      ...unordered(sql),
+      ...ordering(sql),
+      ...retention(sql),
     })
   }),
 ).pipe(Layer.provide(EventsRepo.layer))

@@ -2,6 +2,7 @@
 import type { SqlError } from "effect/sql/SqlError"
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
+import type { RowsOf } from "../../../kernel/database/RemovedOrganizations.ts"
 import { applySumsUntil } from "../../usage/partitions/DaysSql.ts"
 import { removalOrder } from "../RemovalOrder.ts"
 import { convertFormer, formerTables } from "./FormerFiles.ts"
@@ -106,7 +107,7 @@ export class MoveRepo extends Context.Service<
 }
 
 /** The tables of the database, their columns and their partitions. */
-const catalogue = (sql: PgClient.PgClient, removals: Effect.Success<typeof removalOrder>) => ({
+const catalogue = (sql: PgClient.PgClient, removals: ReadonlyArray<RowsOf>) => ({
   tables: Effect.gen(function* () {
     const found = yield* sql<{ name: string }>`
       SELECT c.relname AS name FROM pg_class c

@@ -30,10 +30,56 @@ export interface LedgerKey {
   readonly at: Date
 }
 
-const make = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
-  const processDue = yield* dueRowsOf("offline_ledgers")
-  const runByIndex = yield* transactionsByIndex
+/** Where a ledger stands after an upload. */
+type LedgerChange = LedgerPosition & Pick<LedgerRow, "bundleSequence" | "closedAt">
+
+/** A line that does not follow the one before it. */
+interface ForkedLine {
+  readonly number: number
+  readonly hash: string
+}
+
+/** Stores and reads ledgers. */
+export class LedgersRepo extends Context.Service<
+  LedgersRepo,
+  {
+    /** Locks a ledger until the transaction ends. One that does not exist begins without lines. */
+    readonly lock: (organizationId: string, key: LedgerKey) => Effect.Effect<LedgerRow>
+    /** Stores where a locked ledger stands. */
+    readonly update: (organizationId: string, key: LedgerKey, change: LedgerChange) => Effect.Effect<LedgerRow>
+    /** Marks a ledger as forked. Returns it, or none if the same line was the last one that did not follow. */
+    readonly markForked: (
+      organizationId: string,
+      key: LedgerKey,
+      line: ForkedLine,
+    ) => Effect.Effect<Option.Option<LedgerRow>>
+    /** Up to `count` ledgers of an instance, in the order of their sources, after a position. */
+    readonly list: (
+      organizationId: string,
+      instanceId: string,
+      after: Position | null,
+      count: number,
+    ) => Effect.Effect<ReadonlyArray<LedgerRow>>
+    /** Those of these bundles that the instance has, revoked or not. */
+    readonly findBundles: (
+      organizationId: string,
+      instanceId: string,
+      ids: ReadonlyArray<string>,
+    ) => Effect.Effect<ReadonlyArray<NamedBundle>>
+    /**
+     * Deletes ledgers to which nothing can be uploaded any more. One whose instance has got a newer bundle since its last upload
+     * stays as long as that. Returns how many were due.
+     */
+    readonly deleteExpired: (at: Date, count: number) => Effect.Effect<number>
+  }
+>()("keyshelf/offline/ledgers/Repo") {
+  static readonly layer = Layer.effect(
+    LedgersRepo,
+    Effect.suspend(() => make),
+  )
+}
+
+const uploads = (sql: PgClient.PgClient) => {
   const columns =
     sql.literal(`source, lines::float8 AS lines, head, bundle_sequence AS "bundleSequence", closed_at AS "closedAt",
     forked_at AS "forkedAt", created_at AS "createdAt", updated_at AS "updatedAt"`)
@@ -47,6 +93,56 @@ const make = Effect.gen(function* () {
     ${organizationId}::uuid, ${instanceId}::uuid, ${source}::text, 0, ${start}::text, ${lastUpload(organizationId, instanceId, at)},
     ${at}::timestamptz, ${at}::timestamptz`
 
+  return {
+    lock: (organizationId: string, key: LedgerKey) =>
+      one(
+        record<LedgerRow>()(sql`
+          INSERT INTO offline_ledgers AS ledger (organization_id, instance_id, source, lines, head, until, created_at,
+            updated_at)
+          SELECT ${newRow(organizationId, key)}
+          ON CONFLICT (organization_id, instance_id, source) DO UPDATE SET until = greatest(ledger.until, excluded.until)
+          RETURNING ${columns}`),
+      ),
+
+    update: (organizationId: string, { at, instanceId, source }: LedgerKey, change: LedgerChange) =>
+      one(
+        record<LedgerRow>()(sql`
+          UPDATE offline_ledgers SET lines = ${change.lines}, head = ${change.head},
+            bundle_sequence = ${change.bundleSequence}, closed_at = ${change.closedAt}, updated_at = ${at}
+          WHERE organization_id = ${organizationId} AND instance_id = ${instanceId} AND source = ${source}
+          RETURNING ${columns}`),
+      ),
+
+    markForked: (organizationId: string, key: LedgerKey, { hash, number }: ForkedLine) =>
+      record<LedgerRow>()(sql`
+        INSERT INTO offline_ledgers AS ledger (organization_id, instance_id, source, lines, head, until, created_at,
+          updated_at, forked_at, forked_line, forked_hash)
+        SELECT ${newRow(organizationId, key)}, ${key.at}::timestamptz, ${number}::bigint, ${hash}
+        ON CONFLICT (organization_id, instance_id, source) DO UPDATE SET forked_at = excluded.forked_at,
+          forked_line = excluded.forked_line, forked_hash = excluded.forked_hash, updated_at = excluded.updated_at
+        WHERE (ledger.forked_line, ledger.forked_hash) IS DISTINCT FROM (excluded.forked_line, excluded.forked_hash)
+        RETURNING ${columns}`),
+
+    list: (organizationId: string, instanceId: string, after: Position | null, count: number) =>
+      records<LedgerRow>()(sql`
+        SELECT ${columns} FROM offline_ledgers
+        WHERE organization_id = ${organizationId} AND instance_id = ${instanceId}
+          AND source > ${after === null ? "" : String(after[0])}
+        ORDER BY source LIMIT ${count}`),
+
+    findBundles: (organizationId: string, instanceId: string, ids: ReadonlyArray<string>) =>
+      records<NamedBundle>()(sql`
+        SELECT id, sequence, issued_at AS "issuedAt", expires_at AS "expiresAt", usage_until AS "usageUntil"
+        FROM offline_bundles
+        WHERE organization_id = ${organizationId} AND instance_id = ${instanceId}
+          AND id IN (SELECT jsonb_array_elements_text(${sql.json(ids)})::uuid)`),
+  }
+}
+
+const deletions = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const processDue = yield* dueRowsOf("offline_ledgers")
+  const runByIndex = yield* transactionsByIndex
   const expired =
     (at: Date): DueRows =>
     (select, scope, count) =>
@@ -79,73 +175,12 @@ const make = Effect.gen(function* () {
   }
 
   return {
-    /** Locks a ledger until the transaction ends. One that does not exist begins without lines. */
-    lock: (organizationId: string, key: LedgerKey) =>
-      one(
-        record<LedgerRow>()(sql`
-          INSERT INTO offline_ledgers AS ledger (organization_id, instance_id, source, lines, head, until, created_at,
-            updated_at)
-          SELECT ${newRow(organizationId, key)}
-          ON CONFLICT (organization_id, instance_id, source) DO UPDATE SET until = greatest(ledger.until, excluded.until)
-          RETURNING ${columns}`),
-      ),
-
-    /** Stores where a locked ledger stands. */
-    update: (
-      organizationId: string,
-      { at, instanceId, source }: LedgerKey,
-      change: LedgerPosition & Pick<LedgerRow, "bundleSequence" | "closedAt">,
-    ) =>
-      one(
-        record<LedgerRow>()(sql`
-          UPDATE offline_ledgers SET lines = ${change.lines}, head = ${change.head},
-            bundle_sequence = ${change.bundleSequence}, closed_at = ${change.closedAt}, updated_at = ${at}
-          WHERE organization_id = ${organizationId} AND instance_id = ${instanceId} AND source = ${source}
-          RETURNING ${columns}`),
-      ),
-
-    /** Marks a ledger as forked. Returns it, or none if the same line was the last one that did not follow. */
-    markForked: (
-      organizationId: string,
-      key: LedgerKey,
-      { hash, number }: { readonly number: number; readonly hash: string },
-    ) =>
-      record<LedgerRow>()(sql`
-        INSERT INTO offline_ledgers AS ledger (organization_id, instance_id, source, lines, head, until, created_at,
-          updated_at, forked_at, forked_line, forked_hash)
-        SELECT ${newRow(organizationId, key)}, ${key.at}::timestamptz, ${number}::bigint, ${hash}
-        ON CONFLICT (organization_id, instance_id, source) DO UPDATE SET forked_at = excluded.forked_at,
-          forked_line = excluded.forked_line, forked_hash = excluded.forked_hash, updated_at = excluded.updated_at
-        WHERE (ledger.forked_line, ledger.forked_hash) IS DISTINCT FROM (excluded.forked_line, excluded.forked_hash)
-        RETURNING ${columns}`),
-
-    list: (organizationId: string, instanceId: string, after: Position | null, count: number) =>
-      records<LedgerRow>()(sql`
-        SELECT ${columns} FROM offline_ledgers
-        WHERE organization_id = ${organizationId} AND instance_id = ${instanceId}
-          AND source > ${after === null ? "" : String(after[0])}
-        ORDER BY source LIMIT ${count}`),
-
-    /** Those of these bundles that the instance has, revoked or not. */
-    findBundles: (organizationId: string, instanceId: string, ids: ReadonlyArray<string>) =>
-      records<NamedBundle>()(sql`
-        SELECT id, sequence, issued_at AS "issuedAt", expires_at AS "expiresAt", usage_until AS "usageUntil"
-        FROM offline_bundles
-        WHERE organization_id = ${organizationId} AND instance_id = ${instanceId}
-          AND id IN (SELECT jsonb_array_elements_text(${sql.json(ids)})::uuid)`),
-
-    /**
-     * Deletes ledgers to which nothing can be uploaded any more. One whose instance has got a newer bundle since its last upload
-     * stays as long as that. Returns how many were due.
-     */
     deleteExpired: (at: Date, count: number) =>
       processDue(expired(at), count, (rows) => runByIndex(deleteIn(rows, at))),
   }
 })
 
-/** Stores and reads ledgers. */
-export class LedgersRepo extends Context.Service<LedgersRepo, Effect.Success<typeof make>>()(
-  "keyshelf/offline/ledgers/Repo",
-) {
-  static readonly layer = Layer.effect(LedgersRepo, make)
-}
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  return { ...uploads(sql), ...(yield* deletions) }
+})

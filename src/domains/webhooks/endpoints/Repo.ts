@@ -2,6 +2,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { Option } from "effect"
+import type { Fragment } from "effect/sql/Statement"
 import { idBefore } from "../../../kernel/contract/Page.ts"
 import type { Position } from "../../../kernel/contract/Page.ts"
 import { isRemoved } from "../../../kernel/database/RemovedOrganizations.ts"
@@ -26,8 +27,11 @@ interface SealedSecret {
 interface EndpointQueries {
   /** Counts the endpoints. Until the transaction ends, other creations of this organization wait. */
   readonly lockAndCount: (organizationId: string) => Effect.Effect<number>
+  /** Stores an endpoint, without secrets. */
   readonly insert: (organizationId: string, row: WebhookEndpoint) => Effect.Effect<void>
+  /** Finds an endpoint by its id. */
   readonly findById: (organizationId: string, id: string) => Effect.Effect<Option.Option<WebhookEndpoint>>
+  /** Up to `count` endpoints of an organization, from the newest on, after a position. */
   readonly list: (
     organizationId: string,
     after: Position | null,
@@ -37,6 +41,7 @@ interface EndpointQueries {
   readonly lockById: (organizationId: string, id: string) => Effect.Effect<Option.Option<WebhookEndpoint>>
   /** Locks the row against changes, disabling and deletion until the transaction ends. */
   readonly lockForShare: (organizationId: string, id: string) => Effect.Effect<Option.Option<WebhookEndpoint>>
+  /** Stores the URL, the event names and the description of a locked endpoint. */
   readonly update: (organizationId: string, row: WebhookEndpoint) => Effect.Effect<void>
   /** Enables an endpoint, and clears since when it fails. */
   readonly enable: (organizationId: string, row: WebhookEndpoint) => Effect.Effect<void>
@@ -62,6 +67,7 @@ interface EndpointQueries {
       readonly reason: string
     },
   ) => Effect.Effect<Option.Option<WebhookEndpoint>>
+  /** Stores a secret of an endpoint, without an expiry. */
   readonly insertSecret: (
     organizationId: string,
     endpointId: string,
@@ -81,13 +87,8 @@ interface EndpointQueries {
   ) => Effect.Effect<ReadonlyArray<SealedSecret>>
 }
 
-const make = Effect.gen(function* () {
-  const sql = yield* PgClient.PgClient
-  const columns = sql.literal(`id, url, event_names AS "eventNames", description, disabled_at AS "disabledAt",
-    disabled_reason AS "disabledReason", created_at AS "createdAt", updated_at AS "updatedAt",
-    created_by AS "createdBy", updated_by AS "updatedBy"`)
-
-  return {
+const endpoints = (sql: PgClient.PgClient, columns: Fragment) =>
+  ({
     lockAndCount: (organizationId) =>
       advisoryLock(sql, `webhook-endpoints/${organizationId}`).pipe(
         Effect.andThen(
@@ -146,7 +147,11 @@ const make = Effect.gen(function* () {
       Effect.asVoid(
         Effect.orDie(sql`DELETE FROM webhook_endpoints WHERE organization_id = ${organizationId} AND id = ${id}`),
       ),
+  }) satisfies Partial<EndpointQueries>
 
+/** The endpoints that get deliveries, and those that have failed for too long. */
+const deliveryTargets = (sql: PgClient.PgClient, columns: Fragment) =>
+  ({
     findSubscribers: (organizationIds) =>
       records<Subscriber>()(sql`
         SELECT organization_id AS "organizationId", id, event_names AS "eventNames", created_at AS "createdAt"
@@ -173,7 +178,10 @@ const make = Effect.gen(function* () {
         WHERE organization_id = ${organizationId} AND id = ${id} AND disabled_at IS NULL
           AND failing_since <= ${change.since}
         RETURNING ${columns}`),
+  }) satisfies Partial<EndpointQueries>
 
+const secrets = (sql: PgClient.PgClient) =>
+  ({
     insertSecret: (organizationId, endpointId, secret) =>
       Effect.asVoid(
         Effect.orDie(sql`
@@ -204,6 +212,17 @@ const make = Effect.gen(function* () {
         WHERE organization_id = ${organizationId} AND endpoint_id = ${endpointId}
           AND (expires_at IS NULL OR expires_at > ${at})
         ORDER BY id DESC`),
+  }) satisfies Partial<EndpointQueries>
+
+const make = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const columns = sql.literal(`id, url, event_names AS "eventNames", description, disabled_at AS "disabledAt",
+    disabled_reason AS "disabledReason", created_at AS "createdAt", updated_at AS "updatedAt",
+    created_by AS "createdBy", updated_by AS "updatedBy"`)
+  return {
+    ...endpoints(sql, columns),
+    ...deliveryTargets(sql, columns),
+    ...secrets(sql),
   } satisfies EndpointQueries
 })
 

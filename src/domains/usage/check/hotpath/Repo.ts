@@ -101,28 +101,31 @@ interface CheckBatchQueries {
   readonly findUsage: (questions: ReadonlyArray<UsageQuestion>) => Effect.Effect<ReadonlyArray<UsageRow & Numbered>>
 }
 
+const catalogVersionOf = (sql: PgClient.PgClient, organization: Fragment) => sql`LEFT JOIN LATERAL (
+    SELECT version FROM catalog_versions WHERE organization_id = ${organization} OFFSET 0
+  ) c ON true`
+
+/** The parts of a statement that reads checks with the catalog of an organization. */
+const withCatalog = (sql: PgClient.PgClient, organization: Fragment, asked = organization) => ({
+  asked,
+  columns: sql`${checkedColumns(sql, organization)}, ${sql.literal(`l.grace_days AS "licenseGraceDays",
+    e.id AS "entitlementId", e.aggregation_method AS "aggregationMethod", i.license_id AS "licenseId",
+    c.version AS "catalogVersion", i.allowances_until AS "allowancesUntil"`)}`,
+  license: licenseJoin(sql, organization),
+  catalogVersion: catalogVersionOf(sql, organization),
+  entitlements: sql`LEFT JOIN LATERAL (
+      SELECT id, slug, type, aggregation_method, reset_period, reset_anchor FROM entitlements
+      WHERE organization_id = ${organization} AND slug = ANY(asked.entitlements) OFFSET 0
+    ) e ON true`,
+  grantsAndUsage: grantsAndUsageJoins(sql, organization),
+})
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const { ask, askFor } = yield* HotPath
-  const catalogVersionOf = (organization: Fragment) => sql`LEFT JOIN LATERAL (
-      SELECT version FROM catalog_versions WHERE organization_id = ${organization} OFFSET 0
-    ) c ON true`
-  const withCatalog = (organization: Fragment, asked = organization) => ({
-    asked,
-    columns: sql`${checkedColumns(sql, organization)}, ${sql.literal(`l.grace_days AS "licenseGraceDays",
-      e.id AS "entitlementId", e.aggregation_method AS "aggregationMethod", i.license_id AS "licenseId",
-      c.version AS "catalogVersion", i.allowances_until AS "allowancesUntil"`)}`,
-    license: licenseJoin(sql, organization),
-    catalogVersion: catalogVersionOf(organization),
-    entitlements: sql`LEFT JOIN LATERAL (
-          SELECT id, slug, type, aggregation_method, reset_period, reset_anchor FROM entitlements
-          WHERE organization_id = ${organization} AND slug = ANY(asked.entitlements) OFFSET 0
-        ) e ON true`,
-    grantsAndUsage: grantsAndUsageJoins(sql, organization),
-  })
   const own = ownOrganization(sql)
-  const ofEach = withCatalog(own, sql.literal(`asked."organizationId"`))
-  const catalogVersion = catalogVersionOf(own)
+  const ofEach = withCatalog(sql, own, sql.literal(`asked."organizationId"`))
+  const catalogVersion = catalogVersionOf(sql, own)
   const wanted = meterOfInstance(own, "wanted.id")
   const held = reservedQuantity(sql, wanted, checkedBounds)
   const some = hasReservations(sql, wanted)
@@ -133,7 +136,7 @@ const make = Effect.gen(function* () {
 
     findWithCatalog: (questions, within) => {
       const { asked, catalogVersion, columns, entitlements, grantsAndUsage, license } =
-        within === null ? ofEach : withCatalog(sql`${within}`)
+        within === null ? ofEach : withCatalog(sql, sql`${within}`)
       const askWithin = within === null ? ask : askFor(within)
       return records<CatalogRow & Numbered>()(
         askWithin(

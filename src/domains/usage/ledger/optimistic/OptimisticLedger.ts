@@ -90,9 +90,8 @@ const decideInOrder = (operations: ReadonlyArray<AnyOperation>, snapshot: Readon
   return { outcomes, changed: [...accounts.values()].filter(isChanged) }
 }
 
-const make = Effect.gen(function* () {
-  const repo = yield* OptimisticRepo
-
+/** Counts operations as far as it can without locks. An operation without an outcome is left to the locked ledger. */
+const counting = (repo: OptimisticRepo["Service"]) => {
   /** Reads the accounts of operations and decides on them, each organization's by itself. */
   const decideAll = Effect.fnUntraced(function* (organizations: ByOrganization) {
     const at = yield* now
@@ -145,6 +144,12 @@ const make = Effect.gen(function* () {
       return new Map(separate.flatMap((counted) => [...counted]))
     },
   )
+
+  return countAll
+}
+
+const make = Effect.gen(function* () {
+  const countAll = counting(yield* OptimisticRepo)
 
   const countGroup = (operations: ReadonlyArray<AnyOperation>) =>
     Effect.map(countAll(byOrganization(operations)), (outcomes) =>
