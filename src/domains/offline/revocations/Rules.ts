@@ -1,4 +1,4 @@
-/** The times and the text of revocation lists (design, A4). Pure. */
+/** The times and the text of revocation lists. Pure. */
 import { HOUR_MS } from "../../../kernel/values/Timestamp.ts"
 import type { Revocation } from "./Model.ts"
 
