@@ -1,4 +1,4 @@
-/** Usage events in the CloudEvents format (contract, section 5). */
+/** Usage events in the CloudEvents format. */
 import { Schema } from "effect"
 import { component } from "../../../kernel/contract/Component.ts"
 
