@@ -1,4 +1,4 @@
-/** Imports: many records in one request, with a verdict on each (contract, part 2, section 11). */
+/** Imports: many records in one request, with a verdict on each. */
 import { Schema } from "effect"
 import { component } from "../../kernel/contract/Component.ts"
 import { ValidationError } from "../../kernel/contract/Problem.ts"

@@ -1,4 +1,4 @@
-/** Licenses: versions of families, and their grants (interface specification, section 2; contract, section 5). */
+/** Licenses: versions of families, and their grants. */
 import { Schema } from "effect"
 import { component } from "../../kernel/contract/Component.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"

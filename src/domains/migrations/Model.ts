@@ -1,4 +1,4 @@
-/** License migrations: moves of many instances to another license version (contract, part 2, section 11). */
+/** License migrations: moves of many instances to another license version. */
 import { Schema } from "effect"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
 import { component } from "../../kernel/contract/Component.ts"

@@ -1,4 +1,4 @@
-/** What a person may do, and what the claims of a token mean (contract, section 4). Pure. */
+/** What a person may do, and what the claims of a token mean. Pure. */
 import { Option, Predicate, Schema } from "effect"
 import type { Role } from "../../kernel/contract/Caller.ts"
 import type { Claims } from "../../kernel/ports/IdentityProvider.ts"

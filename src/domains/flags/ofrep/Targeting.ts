@@ -1,4 +1,4 @@
-/** Evaluates flags: chooses the variant for an evaluation context. Pure (contract, section 9, "Flags"). */
+/** Evaluates flags: chooses the variant for an evaluation context. Pure. */
 import { Option, Order, Predicate } from "effect"
 import { FALLBACK_PROPERTY } from "../Model.ts"
 import type { Condition, FeatureFlag, Operator, Targeting } from "../Model.ts"
