@@ -17,7 +17,7 @@ export type ImportKind = keyof typeof importScopes
 
 const MAX_ROWS = 1_000
 
-/** Body of `POST /imports`. Each row is decoded by itself, so that one with errors harms no other. */
+/** Body of `POST /imports`. Each row is decoded separately, so that errors of one do not affect the others. */
 export const ImportRequest = Schema.Struct({
   kind: Schema.Literals(["customers", "instances", "overrides"]).annotate(component("ImportKind", "customers")),
   rows: Schema.Array(Schema.Record(Schema.String, Schema.Unknown))

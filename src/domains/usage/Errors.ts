@@ -51,7 +51,7 @@ export class ReservationNotHeld extends Problem<ReservationNotHeld>()(
   "The reservation is not held any more",
 ) {}
 
-// The rejections of a CloudEvent that was sent alone. An emitter looks at the status, and any 422 means that the same
+// The rejections of a CloudEvent that was sent alone. An emitter decides by the status, and any 422 means that the same
 // event would be rejected again.
 
 export class UsageEventInstanceNotFound extends Problem<UsageEventInstanceNotFound>()(

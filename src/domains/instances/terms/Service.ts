@@ -32,7 +32,7 @@ const payloadOf = ({ event }: Notice, instance: Instance, at: Date) =>
 export class TermNotices extends Context.Service<
   TermNotices,
   {
-    /** Looks at up to {@link TERM_BATCH} due instances of all organizations. Returns how many were due. */
+    /** Processes up to {@link TERM_BATCH} due instances of all organizations. Returns how many were due. */
     readonly emitDue: Effect.Effect<number>
     /** Makes all instances due that were scheduled by other lead times than those of this process. */
     readonly applyLeads: Effect.Effect<void>

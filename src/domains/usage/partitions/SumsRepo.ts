@@ -28,7 +28,7 @@ export class SumsRepo extends Context.Service<
      * Sums the events of the instances after one, up to another one. It deletes the hours of earlier drops, because their days are stored.
      */
     readonly sumPart: (partition: string, after: InstanceId, end: InstanceId | null) => Effect.Effect<void>
-    /** Sums once more some totals whose events have changed since they were summed. Returns how many there were. */
+    /** Sums some totals again whose events changed after they were summed. Returns how many. */
     readonly sumChanged: (partition: string, count: number) => Effect.Effect<number>
   }
 >()("keyshelf/usage/partitions/SumsRepo") {

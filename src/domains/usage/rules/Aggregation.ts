@@ -133,7 +133,7 @@ export interface Summary {
   /** The value of that `set`. */
   readonly replacedBy: BigDecimal.BigDecimal | null
   readonly count: number
-  /** The number of different unique keys. */
+  /** The number of distinct unique keys. */
   readonly keys: number
   /** `null` if there are no events. */
   readonly sum: BigDecimal.BigDecimal | null

@@ -50,7 +50,7 @@ export interface Basis {
   readonly period: Period | null
 }
 
-/** A license is running in `[startLicenseDate, endLicenseDate)`, then in grace for so many days. Without an end it never expires. */
+/** A license is running in `[startLicenseDate, endLicenseDate)`, then in grace for its days of grace. Without an end it never expires. */
 interface Term {
   readonly startLicenseDate: Date
   readonly endLicenseDate: Date | null

@@ -1,5 +1,5 @@
 /**
- * Usage periods: the intervals in which an entitlement's usage is added up before it starts again from zero.
+ * Usage periods: the intervals in which an entitlement's usage is added up before it is reset to zero.
  *
  * Every boundary is `origin + n * length`. It is computed from the origin, not from the previous boundary, so that a
  * short month does not move later ones: 31 Jan, 28 Feb, 31 Mar. Nothing is stored and no job runs at a boundary.
@@ -16,7 +16,7 @@ export interface Period {
   readonly end: Date | null
 }
 
-/** Whether an instant lies in a period. */
+/** Whether an instant is in a period. */
 export const contains = ({ end, start }: Period, at: Date): boolean =>
   !isBefore(at, start) && (end === null || isBefore(at, end))
 

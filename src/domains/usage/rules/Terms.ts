@@ -19,7 +19,7 @@ export interface CheckedInstance {
   readonly license: string
   readonly startLicenseDate: Date
   readonly endLicenseDate: Date | null
-  /** For how many days after the end of the license access goes on. */
+  /** How many days after the end of the license access continues. */
   readonly graceDays: number
   /** Read only for an explanation. */
   readonly facts?: LicenseFacts
