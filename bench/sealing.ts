@@ -12,13 +12,13 @@ import { processorTimeOf, run } from "./processes.ts"
 import type { Running } from "./processes.ts"
 import { fill, prepare, scales, startKeyshelf } from "./world.ts"
 
+type Numbers = Readonly<Record<string, number>>
+
 /** What is used of the client of `bench/package.json`, whose types are not installed with the service. */
 interface Client {
   readonly connect: () => Promise<void>
   readonly end: () => Promise<void>
-  readonly query: <Row>(
-    text: string,
-  ) => Promise<{ readonly rows: ReadonlyArray<Row>; readonly rowCount: number | null }>
+  readonly query: (text: string) => Promise<{ readonly rows: ReadonlyArray<Numbers>; readonly rowCount: number | null }>
 }
 
 const { Client }: { readonly Client: new (options: { readonly connectionString: string }) => Client } = createRequire(
@@ -77,19 +77,19 @@ const sideOf = async (server: string, name: string, isSealed: boolean) => {
   const ofSweeper = url.replace("postgres@", `${SWEEPER}@`)
   const sweeping = isSealed ? [await startKeyshelf(ofSweeper, { SERVICE_ROLES: "internal,sweeper" })] : []
   const tokens = await prepare(serving, 8)
-  const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid")
-  const postmaster = parentOf(rows[0]?.pid ?? 0)
+  const { rows } = await client.query("SELECT pg_backend_pid() AS pid")
+  const postmaster = parentOf(rows[0]?.["pid"] ?? 0)
   const timeOf = (pids: ReadonlyArray<number | string>) =>
     pids.reduce<number>((sum, pid) => sum + processorTimeOf(pid), 0)
   const pidsOf = (sites: ReadonlyArray<Running>) => sites.flatMap(({ process: { pid } }) => pid ?? [])
   const time = async () => {
-    const backends = await client.query<{ pid: number }>(
+    const backends = await client.query(
       `SELECT pid FROM pg_stat_activity WHERE usename = '${SWEEPER}' OR pid = pg_backend_pid()`,
     )
     return {
       service: timeOf(pidsOf([serving, ...sweeping])),
       database: timeOf(processesOf(postmaster)),
-      background: timeOf([...pidsOf(sweeping), ...backends.rows.map(({ pid }) => pid)]),
+      background: timeOf([...pidsOf(sweeping), ...backends.rows.flatMap(({ pid }) => pid ?? [])]),
     }
   }
   const settled = async () => {
@@ -104,8 +104,8 @@ const sideOf = async (server: string, name: string, isSealed: boolean) => {
     await client.query("VACUUM event_arrivals, event_positions, event_streams, event_hashes")
   }
   const count = async () => {
-    const counted = await client.query<{ count: number }>("SELECT count(*)::int AS count FROM components")
-    return counted.rows[0]?.count ?? 0
+    const counted = await client.query("SELECT count(*)::int AS count FROM components")
+    return counted.rows[0]?.["count"] ?? 0
   }
   await settled()
   return {

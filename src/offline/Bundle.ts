@@ -1,11 +1,11 @@
 /** Verifies bundles. The steps and their order are those of `docs/offline-verifier.md`. */
 import { bundleOf } from "./Claims.ts"
-import { check, statusOf } from "./Faults.ts"
-import { isKey, makeKeyring } from "./Keys.ts"
+import { check, statusOf } from "./tokens/Faults.ts"
+import { isKey, makeKeyring } from "./tokens/Keys.ts"
 import type { BundleAnswer, BundleOptions, Claims, LearnedKeys, State } from "./Model.ts"
 import { openList } from "./Revocations.ts"
-import { open } from "./Token.ts"
-import type { Opened } from "./Token.ts"
+import { open } from "./tokens/Token.ts"
+import type { Opened } from "./tokens/Token.ts"
 import { isRecord, millisOf, millisOrNow, own } from "./values/Unknown.ts"
 
 const MAX_LENGTH = 262_144

@@ -1,6 +1,6 @@
 /** Whether the claims of a token are complete. Unknown properties are ignored. */
-import { check } from "./Faults.ts"
-import { isKey } from "./Keys.ts"
+import { check } from "./tokens/Faults.ts"
+import { isKey } from "./tokens/Keys.ts"
 import type { Claims, RevocationClaims } from "./Model.ts"
 import { isCount, isInstant, isRecord, isText } from "./values/Unknown.ts"
 

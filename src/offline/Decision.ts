@@ -1,5 +1,5 @@
 /** Decides by the claims of a valid bundle whether a product may use an entitlement. */
-import { decimalOf, HUNDRED, textOf, UNLIMITED } from "./values/Decimal.ts"
+import { capOf, decimalOf, textOf, UNLIMITED } from "./values/Decimal.ts"
 import type { Claims, Decision, DecisionRequest } from "./Model.ts"
 import { periodAt } from "./Periods.ts"
 import { isRecord, millisOf, millisOrNow, own } from "./values/Unknown.ts"
@@ -42,8 +42,7 @@ const decideNumber = (claims: Claims, entitlement: unknown, request: DecisionReq
   if (limit === UNLIMITED) return answer(true, "UNLIMITED", "-1")
   const before = usedAtIssue(claims, entitlement, millisOrNow(request.at))
   if (limit === undefined || before === undefined) return NOT_GRANTED
-  const percent = decimalOf(own(entitlement, "overagePercent")) ?? 0n
-  const cap = percent > 0n ? (limit * (HUNDRED + percent)) / HUNDRED : limit
+  const cap = capOf(limit, decimalOf(own(entitlement, "overagePercent")) ?? 0n)
   return withinLimit(limit, cap, before + used, requested)
 }
 

@@ -5,7 +5,7 @@
 import { isBounded } from "./values/Bounds.ts"
 import { hashOf } from "./values/Bytes.ts"
 import { decimalOf, textOf } from "./values/Decimal.ts"
-import { check } from "./Faults.ts"
+import { check } from "./tokens/Faults.ts"
 import type { Instant } from "./Model.ts"
 import { isCount, isRecord, isText, millisOrNow, own } from "./values/Unknown.ts"
 

@@ -2,29 +2,68 @@
  * What the module takes and returns. Instants are ISO 8601 texts, whole seconds since 1970 are numbers, amounts are
  * decimal texts: no parser rounds them.
  */
+import type { FlagRule } from "./Flags.ts"
 
 /** A usage period of a bundle: the instants at which it starts, or the first of them and how many seconds each takes. */
 export type Periods = { readonly starts: ReadonlyArray<string> } | { readonly from: string; readonly every: number }
+
+/** A grant from an instant on. The last one that has begun counts. */
+export interface DatedGrant {
+  readonly from: string
+  /** Of a `NUMBER`. `null`: not granted. */
+  readonly limit?: string | null
+  readonly overagePercent?: string
+  /** Of a `BOOLEAN` or a `CONFIG`. `null`: not granted. */
+  readonly value?: unknown
+}
 
 /** What a bundle grants of one entitlement. */
 export type BundleEntitlement =
   | {
       readonly slug: string
       readonly type: "NUMBER"
-      /** `"-1"` is unlimited. */
-      readonly limit: string
-      readonly overagePercent: string
+      /** `"-1"` is unlimited, `null` not granted. */
+      readonly limit: string | null
+      readonly overagePercent?: string
       readonly aggregation: string
       /** What the service had counted at issue, in the period that started at `usedFrom`. */
       readonly used: string
+      /** The part of `used` that is reserved. Default: `"0"`. */
+      readonly held?: string
       readonly usedFrom: string
       /** A name of the bundle's `periods`. */
       readonly period: string
       /** What this product alone may use per period. */
       readonly allowance?: string
+      readonly grants?: ReadonlyArray<DatedGrant>
     }
-  | { readonly slug: string; readonly type: "BOOLEAN"; readonly value: boolean }
-  | { readonly slug: string; readonly type: "CONFIG"; readonly value: Readonly<Record<string, unknown>> }
+  | {
+      readonly slug: string
+      readonly type: "BOOLEAN"
+      readonly value: boolean
+      readonly grants?: ReadonlyArray<DatedGrant>
+    }
+  | {
+      readonly slug: string
+      readonly type: "CONFIG"
+      /** `null`: not granted. */
+      readonly value: Readonly<Record<string, unknown>> | null
+      readonly grants?: ReadonlyArray<DatedGrant>
+    }
+
+/** Amounts as decimal texts, by entitlement and by the start of its period. */
+export type Amounts = Readonly<Record<string, Readonly<Record<string, string>>>>
+
+/** What the holder of a ledger may still spend without a request. */
+export interface Tranche {
+  readonly source: string
+  /** The position of the ledger that these amounts are of. */
+  readonly lines: number
+  readonly head: string
+  /** From then on nothing can be spent, in seconds since 1970. */
+  readonly until: number
+  readonly of: Amounts
+}
 
 /** A public key as the service publishes it (RFC 8037). Other properties are ignored. */
 export interface PublicKey {
@@ -58,13 +97,22 @@ export interface Claims {
     readonly name: string
     readonly type: string
     readonly start: string
+    /** When the term ends and grace begins. Absent: not known. */
+    readonly termEnd?: string | null
     /** When access ends, grace included. `null`: never. */
     readonly end: string | null
   }
+  /** Whether `entitlements` has all entitlements of the organization. */
+  readonly complete?: boolean
   readonly entitlements: ReadonlyArray<BundleEntitlement>
   /** By `<resetPeriod>/<resetAnchor>`. */
   readonly periods: Readonly<Record<string, Periods>>
   readonly flags: Readonly<Record<string, unknown>>
+  /** The feature flags, as far as they depend on the caller. */
+  readonly rules?: ReadonlyArray<FlagRule>
+  /** What answers after `exp`. */
+  readonly away?: { readonly then: "DENY" | "ALLOW" }
+  readonly tranche?: Tranche
   readonly zone: { readonly slug: string; readonly type: string } | null
   readonly release: { readonly slug: string; readonly version: string } | null
   readonly binding: { readonly match: number; readonly of: ReadonlyArray<string> } | null

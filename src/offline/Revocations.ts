@@ -1,10 +1,10 @@
 /** Verifies revocation lists. */
 import { revocationsOf } from "./Claims.ts"
-import { check, statusOf } from "./Faults.ts"
-import { makeKeyring } from "./Keys.ts"
-import type { Keyring } from "./Keys.ts"
+import { check, statusOf } from "./tokens/Faults.ts"
+import { makeKeyring } from "./tokens/Keys.ts"
+import type { Keyring } from "./tokens/Keys.ts"
 import type { RevocationAnswer, RevocationClaims, RevocationOptions } from "./Model.ts"
-import { open } from "./Token.ts"
+import { open } from "./tokens/Token.ts"
 import { millisOrNow, own } from "./values/Unknown.ts"
 
 // An organization can have many revoked instances, so a list may be larger than a bundle.

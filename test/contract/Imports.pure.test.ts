@@ -265,9 +265,10 @@ describe("the offline module", () => {
     )
   })
 
-  it("is imported by the command line alone", () => {
+  it("is imported by the command line, and by the flags, which the service evaluates as products do", () => {
     const importers = inside.filter(({ from, to }) => topOf(to) === "offline" && topOf(from) !== "offline")
-    assert.deepStrictEqual([...new Set(importers.map(({ from }) => topOf(from)))], ["cli"])
+    const names = importers.map(({ from }) => domainOf(from) ?? topOf(from))
+    assert.deepStrictEqual([...new Set(names)].toSorted(), ["cli", "flags"])
   })
 })
 

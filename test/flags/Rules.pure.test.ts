@@ -1,10 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { createHash } from "node:crypto"
-import type { Condition, Operator } from "../../src/domains/flags/Model.ts"
-import { bucketOf, BUCKETS, isInPercentage } from "../../src/domains/flags/ofrep/Rollout.ts"
+import type { Condition, EvaluatedFlag, Operator } from "../../src/domains/flags/Model.ts"
+import { reduce } from "../../src/domains/flags/ofrep/ReductionRules.ts"
 import { applyUpdate, validateFlag, toManifestFlag } from "../../src/domains/flags/Rules.ts"
-import { evaluate } from "../../src/domains/flags/ofrep/Targeting.ts"
-import type { EvaluatedFlag } from "../../src/domains/flags/ofrep/Targeting.ts"
+import { bucketOf, BUCKETS, evaluateRule, isInPercentage } from "../../src/offline/Flags.ts"
 
 const keys = Array.from({ length: 10_000 }, (_, index) => `user-${index}`)
 
@@ -62,6 +61,9 @@ describe("a percentage rollout", () => {
     }
   })
 })
+
+const evaluate = (evaluated: EvaluatedFlag, context: Readonly<Record<string, unknown>>) =>
+  evaluateRule(reduce(evaluated), context)
 
 const flag: EvaluatedFlag = {
   key: "theme",

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { operators } from "../../src/domains/flags/Model.ts"
 import type { Operator } from "../../src/domains/flags/Model.ts"
-import { matches } from "../../src/domains/flags/ofrep/Targeting.ts"
+import { holds, readPath } from "../../src/offline/Flags.ts"
 
 const context = {
   targetingKey: "anna",
@@ -96,9 +96,15 @@ const table: ReadonlyArray<readonly [attribute: string, Operator, values: Readon
 describe("targeting conditions", () => {
   for (const [attribute, operator, values, expected] of table) {
     it(`${attribute} ${operator} ${JSON.stringify(values)} is ${expected}`, () => {
-      assert.strictEqual(matches({ attribute, operator, values }, context), expected)
+      assert.strictEqual(holds({ attribute, operator, values }, readPath(context, attribute)), expected)
     })
   }
+
+  it("with an operator of a later release never match", () => {
+    for (const operator of ["MATCHES", "constructor", ""]) {
+      assert.isFalse(holds({ attribute: "plan", operator, values: ["pro"] }, "pro"))
+    }
+  })
 
   it("the table covers every operator", () => {
     assert.deepStrictEqual([...new Set(table.map(([, operator]) => operator))].sort(), [...operators].sort())

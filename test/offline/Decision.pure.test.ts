@@ -5,7 +5,10 @@ import type { BundleEntitlement, Claims, Decision } from "../../src/offline/inde
 import { decimalText } from "../../src/kernel/values/Decimal.ts"
 import { claims } from "./signer.ts"
 
-type NumberEntitlement = Extract<BundleEntitlement, { readonly type: "NUMBER" }>
+type NumberEntitlement = Extract<BundleEntitlement, { readonly type: "NUMBER" }> & {
+  readonly limit: string
+  readonly overagePercent: string
+}
 
 const zero = BigDecimal.fromBigInt(0n)
 const big = (text: string) => Option.getOrThrow(BigDecimal.fromString(text))

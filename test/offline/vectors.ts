@@ -1,6 +1,7 @@
 /** The published vectors, and how a verifier is run over them. */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
+import { callsOf } from "./local.ts"
 import type * as Offline from "../../src/offline/index.ts"
 
 const read = (name: string) =>
@@ -77,7 +78,14 @@ export interface Checked {
 }
 
 /** All vectors that a verifier is run over. */
-export const all = { bundles: bundles.cases, decisions, ledgers: ledgers.ledgers }
+export const all = {
+  bundles: bundles.cases,
+  decisions,
+  ledgers: ledgers.ledgers,
+  local: callsOf(
+    JSON.parse(readFileSync(join(import.meta.dirname, "../../clients/vectors/local-decisions.json"), "utf8")),
+  ),
+}
 
 /** Runs a verifier over the vectors. It uses nothing outside itself: its text also runs in a browser. */
 export const runVectors = async (offline: typeof Offline, vectors: typeof all): Promise<ReadonlyArray<Checked>> => {
@@ -96,6 +104,9 @@ export const runVectors = async (offline: typeof Offline, vectors: typeof all): 
   }
   for (const { component, expected, instanceId } of vectors.decisions.fingerprints) {
     checked.push({ id: component, actual: await offline.fingerprintOf(instanceId, component), expected })
+  }
+  for (const { args, expected, id, name } of vectors.local) {
+    checked.push({ id, actual: (offline[name] as (...args: ReadonlyArray<unknown>) => unknown)(...args), expected })
   }
   for (const { first, hashes, lines, source, uploads } of vectors.ledgers) {
     const ledger = await offline.openLedger(source)

@@ -12,6 +12,8 @@ type License struct {
 	Slug, Family, Version, Name, Type string
 	// Start and End are ISO 8601 texts. End is when access ends, grace included; empty for never.
 	Start, End string
+	// TermEnd is when grace begins; empty where the term has no end, or it is not known.
+	TermEnd string
 }
 
 // Binding names the components of a machine, and how many of them must match.
@@ -35,9 +37,17 @@ type Claims struct {
 	Instance, Customer                    Named
 	License                               License
 	Entitlements                          []Entitlement
-	Periods                               map[string]any
+	// Complete says whether Entitlements has all entitlements of the organization.
+	Complete bool
+	Periods  map[string]any
 	// Flags are the values of feature flags as parsed JSON; numbers are json.Number.
-	Flags      map[string]any
+	Flags map[string]any
+	// Rules are the feature flags, as far as they depend on the caller, for EvaluateRule.
+	Rules []map[string]any
+	// Away is what answers after Expires: DENY or ALLOW; empty where the claims do not say it.
+	Away string
+	// Tranche is nil where the claims have none that can be read.
+	Tranche    *Tranche
 	Zone       map[string]any
 	Release    map[string]any
 	Binding    *Binding
@@ -156,7 +166,21 @@ func (read reader) license(name string) License {
 	if end, exists := object.members["end"]; !exists || end != nil {
 		license.End = object.instant("end")
 	}
+	license.TermEnd, _ = values.StringOf(object.members["termEnd"])
 	return license
+}
+
+// trancheOf reads a tranche. One that cannot be read pays nothing.
+func trancheOf(value any) *Tranche {
+	object := values.Object(value)
+	source, isText := values.StringOf(object["source"])
+	lines, isCount := values.Count(object["lines"])
+	head, isHead := values.StringOf(object["head"])
+	until, isTime := values.Count(object["until"])
+	if !isText || !isCount || !isHead || !isTime {
+		return nil
+	}
+	return &Tranche{source, Position{lines, head}, until, values.Object(object["of"])}
 }
 
 // claimsOf reads the claims of a bundle. Unknown properties are ignored.
@@ -184,6 +208,12 @@ func claimsOf(members map[string]any) (Claims, error) {
 	}
 	for _, one := range read.objects("entitlements") {
 		claims.Entitlements = append(claims.Entitlements, Entitlement{one.text("slug"), one.text("type"), one.members})
+	}
+	claims.Complete = members["complete"] == true
+	claims.Away, _ = values.StringOf(values.Object(members["away"])["then"])
+	claims.Tranche = trancheOf(members["tranche"])
+	for _, rule := range values.List(members["rules"]) {
+		claims.Rules = append(claims.Rules, values.Object(rule))
 	}
 	if next := members["next"]; next != nil {
 		_, _, isKey := keyOf(next)

@@ -39,8 +39,11 @@ var notGranted = Decision{Reason: "NOT_GRANTED"}
 
 // PeriodAt returns the period of a name, such as MONTH/CALENDAR, that contains an instant, nil if the bundle names none.
 func (claims *Claims) PeriodAt(period string, at time.Time) *Period {
+	return claims.periodAt(period, at.UnixMilli())
+}
+
+func (claims *Claims) periodAt(period string, millis int64) *Period {
 	named := values.Object(claims.Periods[period])
-	millis := at.UnixMilli()
 	starts, isListed := startsOf(named["starts"])
 	if !isListed {
 		starts = around(named, millis)
@@ -136,12 +139,16 @@ func (claims *Claims) decideNumber(members map[string]any, request Request) Deci
 	if limit == nil || before == nil {
 		return notGranted
 	}
-	limitWithOverage := limit
+	highest := limit
 	if percent := amountIn(members["overagePercent"]); percent != nil && percent.Sign() > 0 {
-		factor := new(big.Rat).Quo(new(big.Rat).Add(big.NewRat(100, 1), percent), big.NewRat(100, 1))
-		limitWithOverage = new(big.Rat).Mul(limit, factor)
+		highest = limitWithOverage(limit, percent)
 	}
-	return within(limit, limitWithOverage, before.Add(before, used), requested)
+	return within(limit, highest, before.Add(before, used), requested)
+}
+
+func limitWithOverage(limit, percent *big.Rat) *big.Rat {
+	factor := new(big.Rat).Quo(new(big.Rat).Add(big.NewRat(100, 1), percent), big.NewRat(100, 1))
+	return new(big.Rat).Mul(limit, factor)
 }
 
 // usedAtIssue is what counts of the usage at issue: all of it in its period, nothing in another one. In doubt it counts.
@@ -160,9 +167,9 @@ func (claims *Claims) usedAtIssue(members map[string]any, at time.Time) *big.Rat
 	return amountIn(members["used"])
 }
 
-func within(limit, limitWithOverage, used, requested *big.Rat) Decision {
+func within(limit, highest, used, requested *big.Rat) Decision {
 	after := new(big.Rat).Add(used, requested)
-	decision := Decision{Allowed: after.Cmp(limitWithOverage) <= 0, Reason: "LIMIT_REACHED", Remaining: "0"}
+	decision := Decision{Allowed: after.Cmp(highest) <= 0, Reason: "LIMIT_REACHED", Remaining: "0"}
 	if after.Cmp(limit) <= 0 {
 		decision.Reason = "GRANTED"
 	} else if decision.Allowed {

@@ -41,7 +41,10 @@ const contextOf = (key: string, attributes: ReadonlyArray<Attribute>): Context =
 
 /** The attributes that the targetings compare, as rows to fill in. */
 const attributesOf = ({ targetings }: FeatureFlag): ReadonlyArray<Attribute> => {
-  const names = targetings.flatMap(({ conditions }) => conditions.map(({ attribute }) => attribute))
+  // Facts of the instance are the service's: what a caller sends of them is ignored.
+  const names = targetings
+    .flatMap(({ conditions }) => conditions.map(({ attribute }) => attribute))
+    .filter((name) => !name.startsWith("keyshelf."))
   return [...new Set(names)].filter((name) => name !== "targetingKey").map((name) => newLine({ name, value: "" }))
 }
 

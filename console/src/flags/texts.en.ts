@@ -53,7 +53,7 @@ export const t = {
   editNamed: (name: string) => `Edit ${name}`,
   conditions: "Conditions",
   conditionsHint:
-    'All must be true. Without conditions, every context matches. Separate values with commas: 12 is a number, "12" is text.',
+    'All must be true. Without conditions, every context matches. Separate values with commas: 12 is a number, "12" is text. Facts of the instance are below keyshelf, such as keyshelf.license.family.',
   addCondition: "Add a condition",
   attribute: "Attribute",
   operator: "Operator",

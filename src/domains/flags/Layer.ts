@@ -1,8 +1,12 @@
 /** The layer of feature flags and their evaluation. */
 import { Layer } from "effect"
+import { FactsRepo } from "./ofrep/FactsRepo.ts"
 import { Evaluations } from "./ofrep/Service.ts"
 import { FlagsRepo } from "./Repo.ts"
 import { FeatureFlags } from "./Service.ts"
 
 /** The services of this domain on their repositories. */
-export const layer = Layer.merge(FeatureFlags.layer, Evaluations.layer).pipe(Layer.provideMerge(FlagsRepo.layer))
+export const layer = Layer.merge(FeatureFlags.layer, Evaluations.layer).pipe(
+  Layer.provide(FactsRepo.layer),
+  Layer.provideMerge(FlagsRepo.layer),
+)

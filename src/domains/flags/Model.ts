@@ -70,7 +70,8 @@ const AnyScalar = Schema.Any.check(
 
 export const Condition = Schema.Struct({
   attribute: Text(1, 255).annotate({
-    description: "Property of the evaluation context, such as `targetingKey`; dots address nested objects",
+    description:
+      "Property of the evaluation context, such as `targetingKey`; dots address nested objects. Below `keyshelf` are facts of the instance, such as `keyshelf.license.family`, whatever the context says",
   }),
   operator: Schema.Literals(operators).annotate(component("FeatureFlagOperator", "EQUALS")),
   values: Schema.Array(AnyScalar)
@@ -125,6 +126,12 @@ export const FeatureFlag = Schema.Struct({
   }),
 )
 export type FeatureFlag = typeof FeatureFlag.Type
+
+/** The parts of a flag that an evaluation needs. */
+export type EvaluatedFlag = Pick<
+  FeatureFlag,
+  "key" | "enabled" | "metadata" | "variants" | "defaultVariant" | "targetings"
+>
 
 const optional = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 

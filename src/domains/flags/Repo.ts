@@ -5,9 +5,7 @@ import type { Option } from "effect"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
-import type { FeatureFlag, ManifestFlag } from "./Model.ts"
-
-type EvaluatedRow = Pick<FeatureFlag, "key" | "enabled" | "metadata" | "variants" | "defaultVariant" | "targetings">
+import type { EvaluatedFlag, FeatureFlag, ManifestFlag } from "./Model.ts"
 
 type ManifestRow = Pick<ManifestFlag, "key" | "name" | "type"> & {
   readonly description: string | null
@@ -37,9 +35,9 @@ export class FlagsRepo extends Context.Service<
     /** Reads the flags that have a fallback value, sorted by key. */
     readonly listForManifest: (organizationId: string) => Effect.Effect<ReadonlyArray<ManifestRow>>
     /** Reads the columns that the evaluation of one flag needs. */
-    readonly findForEvaluation: (organizationId: string, key: string) => Effect.Effect<Option.Option<EvaluatedRow>>
+    readonly findForEvaluation: (organizationId: string, key: string) => Effect.Effect<Option.Option<EvaluatedFlag>>
     /** Reads the columns that the evaluation of all flags needs. */
-    readonly listForEvaluation: (organizationId: string) => Effect.Effect<ReadonlyArray<EvaluatedRow>>
+    readonly listForEvaluation: (organizationId: string) => Effect.Effect<ReadonlyArray<EvaluatedFlag>>
   }
 >()("keyshelf/flags/Repo") {
   static readonly layer = Layer.effect(
@@ -104,11 +102,11 @@ const make = Effect.gen(function* () {
         ORDER BY key`),
 
     findForEvaluation: (organizationId: string, key: string) =>
-      record<EvaluatedRow>()(
+      record<EvaluatedFlag>()(
         sql`SELECT ${evaluated} FROM feature_flags WHERE organization_id = ${organizationId} AND key = ${key}`,
       ),
 
     listForEvaluation: (organizationId: string) =>
-      records<EvaluatedRow>()(sql`SELECT ${evaluated} FROM feature_flags WHERE organization_id = ${organizationId}`),
+      records<EvaluatedFlag>()(sql`SELECT ${evaluated} FROM feature_flags WHERE organization_id = ${organizationId}`),
   }
 })

@@ -1,9 +1,10 @@
 /** Validation and updates of feature flags, and their manifest entries. Pure. */
-import { Option, Predicate, Schema } from "effect"
+import { Predicate, Schema } from "effect"
 import type { ValidationError } from "../../kernel/contract/Problem.ts"
 import { FreeObject, Text } from "../../kernel/values/Text.ts"
-import { INSTANT_FORM, parseInstant } from "../../kernel/values/Timestamp.ts"
-import { parseVersion } from "./Versions.ts"
+import { INSTANT_FORM } from "../../kernel/values/Timestamp.ts"
+import { dateTimeMs } from "../../offline/values/DateTimes.ts"
+import { parseVersion } from "../../offline/values/Versions.ts"
 import { ENTITLEMENT_PREFIX, FALLBACK_PROPERTY } from "./Model.ts"
 import type { Condition, FeatureFlag, FlagType, ManifestFlag, Operator, Targeting, UpdateFeatureFlag } from "./Model.ts"
 
@@ -57,10 +58,6 @@ const valueTests: Record<FlagType, readonly [fits: (value: unknown) => boolean, 
   ],
 }
 
-/** The instant of a text of a condition or a context. */
-export const instantOf = (value: unknown): Option.Option<Date> =>
-  Predicate.isString(value) ? Option.fromNullishOr(parseInstant(value)) : Option.none()
-
 const isScalar = (value: unknown): boolean =>
   isText(value) || Predicate.isBoolean(value) || (Predicate.isNumber(value) && Number.isFinite(value))
 
@@ -76,8 +73,8 @@ const shape = (fits: Shape["fits"], expected: string, min = 1, max = 1): Shape =
 const scalar = shape(isScalar, "must be a string, a number or a boolean")
 const text = shape(isText, "must be a string")
 const number = shape((value) => Number.isFinite(value), "must be a number")
-const version = shape((value) => Option.isSome(parseVersion(value)), "must be a semantic version, e.g. 1.4.0")
-const instant = shape((value) => Option.isSome(instantOf(value)), `must be ${INSTANT_FORM}`)
+const version = shape((value) => parseVersion(value) !== undefined, "must be a semantic version, e.g. 1.4.0")
+const instant = shape((value) => dateTimeMs(value) !== undefined, `must be ${INSTANT_FORM}`)
 const oneOrMore = (single: Shape): Shape => ({ ...single, max: 100 })
 
 const shapes: Record<Operator, Shape> = {

@@ -137,3 +137,20 @@ export interface OfflineSequence {
   readonly slug: string
   readonly sequence: number
 }
+
+/** An instance with what it belongs to, by their slugs. */
+export interface InstanceSubject {
+  readonly id: string
+  readonly slug: string
+  readonly name: string
+  readonly customer: { readonly slug: string; readonly name: string }
+  readonly license: {
+    readonly slug: string
+    readonly family: string
+    readonly version: string
+    readonly name: string
+    readonly type: string
+  }
+  readonly zone: { readonly slug: string; readonly type: string } | null
+  readonly release: { readonly slug: string; readonly version: string } | null
+}

@@ -4,9 +4,13 @@ const DIGITS = 64
 
 const UNIT = 10n ** BigInt(DIGITS)
 
-export const HUNDRED = 100n * UNIT
+const HUNDRED = 100n * UNIT
 
 export const UNLIMITED = -UNIT
+
+/** A limit with an overage in percent of it. */
+export const capOf = (limit: bigint, percent: bigint): bigint =>
+  percent > 0n ? (limit * (HUNDRED + percent)) / HUNDRED : limit
 
 const DECIMAL = /^(-?)(\d{1,64})(?:\.(\d{1,64}))?$/
 

@@ -9,7 +9,6 @@ import {
   RequiredScope,
 } from "../../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../../kernel/contract/Example.ts"
-import { InstanceNotFound } from "../../instances/Errors.ts"
 import { BulkEvaluation, EvaluationRequest, EvaluationSuccess, errorResponses } from "./Model.ts"
 
 // OFREP lets providers send what a notice of a change said. Every response is fresh, so the values are not used.
@@ -29,7 +28,7 @@ export class OfrepApi extends HttpApiGroup.make("ofrep")
       headers: idempotencyHeaders,
       payload: EvaluationRequest,
       success: EvaluationSuccess,
-      error: [errorResponses.evaluation, errorResponses.notFound, InstanceNotFound],
+      error: [errorResponses.evaluation, errorResponses.notFound],
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "read:feature_flags")
@@ -40,7 +39,7 @@ export class OfrepApi extends HttpApiGroup.make("ofrep")
           identifier: "evaluateFlag",
           summary: "Evaluate a flag",
           description:
-            "Evaluates a flag for a context and changes nothing. The flag `entitlement.<slug>` returns an entitlement of the instance whose slug is `targetingKey`: access, the remaining amount (-1 if unlimited) or the configuration. If the response has no `value`, clients use the default in their code.",
+            "Evaluates a flag for a context and changes nothing. The flag `entitlement.<slug>` returns an entitlement of the instance: access, the remaining amount (-1 if unlimited) or the configuration. The instance is that of the license key, otherwise the one whose slug is `targetingKey`; conditions on `keyshelf` compare its facts. If the response has no `value`, clients use the default in their code.",
         }),
       ),
     HttpApiEndpoint.post("evaluateAll", "/ofrep/v1/evaluate/flags", {
@@ -54,7 +53,7 @@ export class OfrepApi extends HttpApiGroup.make("ofrep")
         HttpApiSchema.WithHeaders(BulkEvaluation, { etag: Schema.String }),
         HttpApiSchema.WithHeaders(HttpApiSchema.Empty(304), { etag: Schema.String }),
       ],
-      error: [errorResponses.bulk, InstanceNotFound],
+      error: [errorResponses.bulk],
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "read:feature_flags")
@@ -66,7 +65,7 @@ export class OfrepApi extends HttpApiGroup.make("ofrep")
           identifier: "evaluateFlags",
           summary: "Evaluate all flags",
           description:
-            "Evaluates all flags for a context, sorted by key, and changes nothing. A flag that cannot be evaluated has its own error. If `targetingKey` is the slug of an instance, its entitlements are included.",
+            "Evaluates all flags for a context, sorted by key, and changes nothing. A flag that cannot be evaluated has its own error. The entitlements of the instance are included: that of the license key, otherwise the one whose slug is `targetingKey`, if any.",
         }),
       ),
   )

@@ -9,11 +9,12 @@ const reasons = ["STATIC", "TARGETING_MATCH", "SPLIT", "DISABLED"] as const
 /** Why a flag could not be evaluated. */
 const errorCodes = ["PARSE_ERROR", "TARGETING_KEY_MISSING", "INVALID_CONTEXT"] as const
 
-/** Evaluation context: the attributes that targeting conditions compare. */
+/** Evaluation context: the attributes that targeting conditions compare. Its property `keyshelf` is ignored. */
 export const Context = Schema.StructWithRest(
   Schema.Struct({
     targetingKey: Schema.optionalKey(Schema.String).annotate({
-      description: "Identifies the subject of the evaluation; for entitlement flags, the slug of an instance",
+      description:
+        "Identifies the subject of the evaluation. Except with a license key, entitlements and facts are those of the instance with this slug",
     }),
   }),
   [Schema.Record(Schema.String, Schema.Unknown)],

@@ -41,7 +41,7 @@ export const contentReader = Effect.gen(function* () {
       })
     }
     yield* failWithErrors(timesErrors(times))
-    const flags = yield* evaluations.flags({ ...input.context, targetingKey: slug })
+    const flags = yield* evaluations.flags(input.context ?? {}, slug)
     const content: CollectedContent = {
       organizationId,
       times,

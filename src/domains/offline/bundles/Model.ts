@@ -109,20 +109,3 @@ export const IssuedOfflineBundle = Schema.Struct({
   }),
 )
 export type IssuedOfflineBundle = typeof IssuedOfflineBundle.Type
-
-/** What a bundle says about an instance besides its grants. */
-export interface BundleSubject {
-  readonly id: string
-  readonly slug: string
-  readonly name: string
-  readonly customer: { readonly slug: string; readonly name: string }
-  readonly license: {
-    readonly slug: string
-    readonly family: string
-    readonly version: string
-    readonly name: string
-    readonly type: string
-  }
-  readonly zone: { readonly slug: string; readonly type: string } | null
-  readonly release: { readonly slug: string; readonly version: string } | null
-}

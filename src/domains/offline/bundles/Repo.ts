@@ -4,7 +4,9 @@ import { Context, Effect, Layer, Option } from "effect"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import type { Position } from "../../../kernel/contract/Page.ts"
 import { executed, record, records } from "../../../kernel/database/Statements.ts"
-import type { BundleSubject, IssuedOfflineBundle, OfflineBundle } from "./Model.ts"
+import type { InstanceSubject } from "../../instances/Model.ts"
+import { subjects } from "../../instances/SubjectSql.ts"
+import type { IssuedOfflineBundle, OfflineBundle } from "./Model.ts"
 
 /** A bundle as it is stored, without the slug of its instance. */
 export type BundleRow = Omit<OfflineBundle, "instance" | "allowances"> & { readonly instanceId: string }
@@ -44,7 +46,7 @@ export class BundlesRepo extends Context.Service<
       revocation: { readonly at: Date; readonly by: ActorReference },
     ) => Effect.Effect<void>
     /** What a bundle says about an instance besides its grants. */
-    readonly findSubject: (organizationId: string, instanceId: string) => Effect.Effect<Option.Option<BundleSubject>>
+    readonly findSubject: (organizationId: string, instanceId: string) => Effect.Effect<Option.Option<InstanceSubject>>
   }
 >()("keyshelf/offline/bundles/Repo") {
   static readonly layer = Layer.effect(
@@ -106,19 +108,8 @@ const make = Effect.gen(function* () {
           AND (expires_at > ${at} OR id = ${row.id})`),
 
     findSubject: (organizationId: string, instanceId: string) =>
-      record<BundleSubject>()(sql`
-        SELECT i.id, i.slug, i.name,
-          json_build_object('slug', c.slug, 'name', c.name) AS customer,
-          json_build_object('slug', l.slug, 'family', f.slug, 'version', l.version::text, 'name', l.name, 'type', l.type)
-            AS license,
-          CASE WHEN z.id IS NULL THEN NULL ELSE json_build_object('slug', z.slug, 'type', z.type) END AS zone,
-          CASE WHEN r.id IS NULL THEN NULL ELSE json_build_object('slug', r.slug, 'version', r.version) END AS release
-        FROM instances i
-        JOIN customers c ON c.organization_id = i.organization_id AND c.id = i.customer_id
-        JOIN licenses l ON l.organization_id = i.organization_id AND l.id = i.license_id
-        JOIN license_families f ON f.organization_id = l.organization_id AND f.id = l.family_id
-        LEFT JOIN deployment_zones z ON z.organization_id = i.organization_id AND z.id = i.deployment_zone_id
-        LEFT JOIN releases r ON r.organization_id = z.organization_id AND r.id = z.release_id
+      record<InstanceSubject>()(sql`
+        ${subjects(sql)}
         WHERE i.organization_id = ${organizationId} AND i.id = ${instanceId}`),
   }
 })

@@ -5,8 +5,9 @@ import type { RequestedAllowance } from "../../usage/allowances/Model.ts"
 import type { EntitlementSnapshot, Grants } from "../../usage/snapshots/Model.ts"
 import type { ValidationError } from "../../../kernel/contract/Problem.ts"
 import { decimalOfAmount, decimalText } from "../../../kernel/values/Decimal.ts"
+import type { InstanceSubject } from "../../instances/Model.ts"
 import { DEFAULT_GRACE_SECONDS, DEFAULT_TTL_SECONDS } from "./Model.ts"
-import type { Binding, BundleSubject, IssueOfflineBundle } from "./Model.ts"
+import type { Binding, IssueOfflineBundle } from "./Model.ts"
 
 /** How many seconds after the end of a bundle its usage is accepted: 90 days. */
 const USAGE_SECONDS = 7_776_000
@@ -90,7 +91,7 @@ export interface BundleContent {
   readonly id: string
   readonly sequence: number
   readonly times: BundleTimes
-  readonly subject: BundleSubject
+  readonly subject: InstanceSubject
   readonly access: Access
   readonly grants: Grants
   readonly flags: Readonly<Record<string, unknown>>

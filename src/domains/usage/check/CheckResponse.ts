@@ -98,12 +98,10 @@ export const standings = (rows: ReadonlyArray<CheckRow>, at: Date): ReadonlyArra
     const row = known.get(answer.entitlement)
     if (row === undefined) return []
     const grant = basis.bases[position]?.grant ?? null
+    const configuration = row.type === "CONFIG" ? configurationOf(grant, row.configuration) : null
+    const isSwitch = row.type === "BOOLEAN" && typeof grant?.value === "boolean"
     return [
-      {
-        type: row.type,
-        configuration: row.type === "CONFIG" ? configurationOf(grant, row.configuration) : null,
-        answer,
-      },
+      { type: row.type, configuration, granted: isSwitch ? grant.value : (configuration ?? answer.limit), answer },
     ]
   })
 }

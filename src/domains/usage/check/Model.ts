@@ -143,5 +143,7 @@ export interface Standing {
   readonly type: EntitlementType
   /** The granted object of a `CONFIG`; `null` for other types, and where nothing is granted. */
   readonly configuration: Readonly<Record<string, unknown>> | null
+  /** What is granted, whether or not the license is running: a boolean, a limit or an object; `null`: nothing. */
+  readonly granted: number | boolean | Readonly<Record<string, unknown>> | null
   readonly answer: CheckResult["checks"][number]
 }

@@ -51,7 +51,7 @@ export interface Basis {
 }
 
 /** A license is running in `[startLicenseDate, endLicenseDate)`, then in grace for its days of grace. Without an end it never expires. */
-interface Term {
+export interface Term {
   readonly startLicenseDate: Date
   readonly endLicenseDate: Date | null
   readonly graceDays: number

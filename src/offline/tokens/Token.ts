@@ -1,9 +1,9 @@
 /** Opens a signed token: a compact JWS of Ed25519 (RFC 7515, RFC 8037). */
-import { isBounded } from "./values/Bounds.ts"
-import { decoded, utf8 } from "./values/Bytes.ts"
+import { isBounded } from "../values/Bounds.ts"
+import { decoded, utf8 } from "../values/Bytes.ts"
 import { check } from "./Faults.ts"
 import type { Keyring, TrustedKey } from "./Keys.ts"
-import { isRecord, isText } from "./values/Unknown.ts"
+import { isRecord, isText } from "../values/Unknown.ts"
 
 /** A token whose signature is good. */
 export interface Opened {

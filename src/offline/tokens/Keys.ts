@@ -1,6 +1,6 @@
 /** Which keys are trusted: those that are part of the product, and those that bundles of trusted keys named. */
-import { decoded } from "./values/Bytes.ts"
-import { isRecord, isText, own } from "./values/Unknown.ts"
+import { decoded } from "../values/Bytes.ts"
+import { isRecord, isText, own } from "../values/Unknown.ts"
 
 /** How many keys may lie between a learned key and a pinned one. */
 const MAX_STEPS = 8

@@ -1,5 +1,5 @@
 /** How a verification ends early. A fault is thrown and caught in this folder; callers see its status. */
-import type { BundleFault } from "./Model.ts"
+import type { BundleFault } from "../Model.ts"
 
 /** Ends the verification with a status, unless the condition holds. */
 export function check(holds: unknown, status: BundleFault = "MALFORMED"): asserts holds {
