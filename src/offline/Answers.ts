@@ -12,7 +12,7 @@ export type AnswerReason =
   | "IN_GRACE"
   | "LIMIT_REACHED"
   | Denial
-  /** An amount is negative, no decimal, or has more than 18 digits; or the instant is none. */
+  /** An amount is negative, no decimal, or has more than 18 digits; or the instant is invalid. */
   | "INVALID_REQUEST"
 
 /** The answer to one check. Amounts are decimal texts, `null` where nothing is counted. */
@@ -34,7 +34,7 @@ export interface CheckAnswer {
 export interface Answers {
   readonly instance: string
   readonly license: string
-  /** `null` if the instant is none. */
+  /** `null` if the instant is invalid. */
   readonly at: string | null
   /** When access ends, if the license is in its grace period. */
   readonly graceEndsAt: string | null
@@ -53,7 +53,7 @@ const reasonForAmount = (
   const after = usage + others + requested
   if (after <= limit) return "GRANTED"
   if (after <= capOf(limit, overagePercent)) return "SOFT_LIMIT"
-  // A tranche is a guarantee: what it pays is allowed, whatever the limit is now.
+  // A tranche is a guarantee: what it pays is allowed, even if the limit is lower now.
   if (unspent > 0n && requested <= unspent) return overagePercent > 0n ? "SOFT_LIMIT" : "GRANTED"
   return "LIMIT_REACHED"
 }

@@ -10,7 +10,7 @@ import { isRecord, millisOf, millisOrNow, own } from "./values/Unknown.ts"
 
 const MAX_LENGTH = 262_144
 
-/** How far a clock may be behind the latest time seen. */
+/** How far a clock may be behind the latest time that was seen. */
 const MAX_BEHIND_SECONDS = 86_400
 
 /** Seconds since 1970. A clock that shows no time is behind any. */
@@ -20,8 +20,8 @@ const clockOf = (now: unknown): number => {
 }
 
 /**
- * What a state says. It counts only if it is of this instance, and its key is still trusted. Keys that it learned stay
- * where the bundle's own key is one of them.
+ * The content of a state. It counts only if it belongs to this instance, and its key is still trusted. Its stored keys stay
+ * if the bundle's own key is one of them.
  */
 const memoryOf = (state: unknown, counts: boolean, sub: string, { key, kid }: Opened): State => {
   const valueOf = (name: string): unknown => (counts ? own(state, name) : undefined)

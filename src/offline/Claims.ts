@@ -1,4 +1,4 @@
-/** Whether the claims of a token are whole. Unknown properties are ignored. */
+/** Whether the claims of a token are complete. Unknown properties are ignored. */
 import { check } from "./tokens/Faults.ts"
 import { isKey } from "./tokens/Keys.ts"
 import type { Claims, RevocationClaims } from "./Model.ts"

@@ -14,7 +14,7 @@ const NOT_GRANTED = answer(false, "NOT_GRANTED")
 
 const grantedIf = (holds: boolean): Decision => (holds ? answer(true, "GRANTED") : NOT_GRANTED)
 
-/** What counts of the usage at issue: all of it in its period, nothing in another one. In doubt it counts. */
+/** How much of the usage at issuance counts: all in its own period, nothing in another one. In doubt it counts. */
 const usedAtIssue = (claims: Claims, entitlement: unknown, at: number): bigint | undefined => {
   const period = periodAt(claims, String(own(entitlement, "period")), new Date(at))
   const isOther = Math.abs(millisOf(period?.start) - millisOf(own(entitlement, "usedFrom"))) > 0

@@ -33,7 +33,7 @@ export interface LedgerEvent {
   readonly data?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** An argument is of another form, or a stored line is no CloudEvent of this ledger. Nothing was changed. */
+/** An argument has the wrong form, or a stored line is not a CloudEvent of this ledger. Nothing was changed. */
 export interface MalformedLedger {
   readonly status: "MALFORMED"
 }
@@ -50,8 +50,8 @@ export interface Ledger {
   /** How many of the lines that were passed the stored position already had. */
   readonly duplicates: number
   /**
-   * Makes the next line. Store it: if that fails, open the ledger again from what is stored. Calls
-   * at the same time make one line after the other. Never rejects.
+   * Creates the next line. Store it: if that fails, open the ledger again from what is stored. Concurrent
+   * calls create one line after the other. Never rejects.
    */
   readonly append: (event: LedgerEvent) => Promise<Appended>
 }
@@ -61,7 +61,7 @@ export type LedgerFault =
   | MalformedLedger
   /** Lines from `next` on are missing. */
   | { readonly status: "GAP"; readonly next: number }
-  /** The line `at` does not follow from the one before, or is another one than the position has. */
+  /** The line `at` does not follow from the one before, or differs from the one at the position. */
   | { readonly status: "FORKED"; readonly at: number }
 
 /** What is stored of a ledger. */
@@ -93,7 +93,7 @@ const lineOf = (source: string, { head, lines }: LedgerPosition, event: LedgerEv
   return `${attributes.slice(0, -1)},"data":{"value":${textOf(amount)}${rest && `,${rest}`}}}`
 }
 
-/** Where a ledger stands after lines, and how many of them it had already. */
+/** The position of a ledger after these lines, and how many of them it already had. */
 const follow = async (
   source: string,
   start: LedgerPosition,

@@ -1,4 +1,4 @@
-/** Usage periods of a bundle. It names all that touch its life, so this is no calendar arithmetic. */
+/** Usage periods of a bundle. The bundle lists all that overlap its lifetime, so no calendar arithmetic is needed. */
 import type { Claims, Instant, Period } from "./Model.ts"
 import { millisOf, own } from "./values/Unknown.ts"
 

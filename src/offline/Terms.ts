@@ -20,7 +20,7 @@ export interface LocalUsage {
   readonly positions: ReadonlyArray<readonly [lines: number, head: string]>
   /** What was spent since the position of the tranche. */
   readonly spent: Amounts
-  /** What is set aside for work that is under way. */
+  /** The amounts that are reserved for work in flight. */
   readonly reserved?: Amounts | undefined
 }
 
@@ -44,7 +44,7 @@ export type Denial = "ENTITLEMENT_NOT_FOUND" | "LICENSE_NOT_STARTED" | "LICENSE_
 
 interface Terms {
   readonly denial: Denial | undefined
-  /** `undefined` if the entitlement is no `NUMBER`, or its usage cannot be read. */
+  /** `undefined` if the entitlement is not a `NUMBER`, or its usage cannot be read. */
   readonly figures: Figures | undefined
 }
 
@@ -107,7 +107,7 @@ const figuresAt = (claims: unknown, slug: string, entitlement: unknown, at: numb
     limit: decimalOf(own(grant, "limit")),
     overagePercent: decimalOf(own(grant, "overagePercent")) ?? 0n,
     usage: used - held + spent,
-    // What this product spent of its own hold is usage. What is left of it can be spent by nobody else.
+    // What this product spent of its own hold is usage. Only this product can spend the rest of it.
     others: atLeastZero(atLeastZero(held - least(mine, spent)) - unspent),
     unspent,
     period,
@@ -121,7 +121,7 @@ const isGranted = (type: unknown, entitlement: unknown, at: number): boolean => 
 
 const denialAt = (claims: unknown, granted: boolean, at: number): Denial | undefined => {
   const [start, end] = ["start", "end"].map((name) => own(own(claims, "license"), name))
-  // Compared so that a time that is none allows nothing.
+  // Compared so that an invalid time allows nothing.
   if (!(at >= millisOf(start))) return "LICENSE_NOT_STARTED"
   if (end !== null && !(at < millisOf(end))) return "LICENSE_EXPIRED"
   return granted ? undefined : "NOT_GRANTED"

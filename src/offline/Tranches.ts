@@ -1,4 +1,4 @@
-/** What a tranche pays without a request, and what must be asked for otherwise. */
+/** What a tranche pays without a request, and what a refill must request otherwise. */
 import type { AnswerReason } from "./Answers.ts"
 import { decimalOf, textOf, UNLIMITED } from "./values/Decimal.ts"
 import type { Claims, Instant } from "./Model.ts"
@@ -37,7 +37,7 @@ interface Item {
   readonly slug: string
   readonly fault: AnswerReason | undefined
   readonly figures: Figures | undefined
-  /** A `COUNT` counts the use itself, whatever amount it has. */
+  /** A `COUNT` counts the use itself, regardless of its amount. */
   readonly amount: bigint
 }
 

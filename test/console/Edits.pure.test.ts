@@ -64,7 +64,7 @@ describe("an edit", () => {
     assert.instanceOf(error, Conflict)
     if (!(error instanceof Conflict)) return
     assert.deepStrictEqual(error.errors, [
-      { location: "body.metadata/region", message: "Someone else changed it meanwhile. Stored now: ap" },
+      { location: "body.metadata/region", message: "Someone else changed it in the meantime. Stored now: ap" },
     ])
     assert.strictEqual(error.stored, theirs)
   })

@@ -16,7 +16,7 @@ const take = Effect.gen(function* () {
     await open(page, core, "/instances/globex-logistics-production")
     await page.locator(".chart canvas").waitFor()
     await shoot("instance")
-    await page.getByRole("button", { name: "Why may this instance use API calls" }).click()
+    await page.getByRole("button", { name: "Why can this instance use API calls" }).click()
     await page.getByText(/^Allowed: with 1 more/).waitFor()
     await shoot("check")
     await open(page, core, "/licenses/enterprise-2")

@@ -1,4 +1,4 @@
-/** The page, or the sign-in in its place. If a credential expires, the sign-in stands over the page: what was typed stays. */
+/** The page, or the sign-in in its place. If a credential expires, the sign-in covers the page: typed text is kept. */
 import { useQueryClient } from "@tanstack/react-query"
 import { lazy, Suspense, useEffect } from "react"
 import type { ReactNode } from "react"

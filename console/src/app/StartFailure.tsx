@@ -1,4 +1,4 @@
-/** Shown if not even the configuration can be read. */
+/** Shown if the configuration cannot be read. */
 import { Failure } from "../widgets/States.tsx"
 
 export const StartFailure = ({ error }: { readonly error: unknown }) => (

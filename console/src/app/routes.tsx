@@ -86,7 +86,7 @@ const platformScreens: ReadonlyArray<AnyRoute> = [
   screen("/health", () => import("../operator/HealthPage.tsx")),
 ]
 
-/** Filters stand in the URL as plain text, not as JSON. */
+/** Filters are plain text in the URL, not JSON. */
 const parseSearch = (text: string) => Object.fromEntries(new URLSearchParams(text))
 const stringifySearch = (search: Record<string, unknown>) => {
   const query = new URLSearchParams()

@@ -7,7 +7,7 @@ export const t = {
   emptyDetail: "A customer is a company or person that you issue licenses to. Instances belong to customers.",
   domain: "Domain",
   externalId: "External id",
-  externalIdHint: "Your own identifier of the customer, such as that of your CRM",
+  externalIdHint: "Your own identifier for the customer, such as its id in your CRM",
   integrations: "Integrations",
   instances: "Instances",
   failing: (name: string) => `${name}: error`,

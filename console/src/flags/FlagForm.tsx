@@ -61,11 +61,11 @@ const initial = (flag: FeatureFlag | undefined): Values => {
   }
 }
 
-/** The object of a field, or `undefined` if its text is none. */
+/** The object in the text of a field, or `undefined` if the text is not an object. */
 const objectOf = (text: string) => (text.trim() === "" ? {} : objectForBody(text))
 
 const bodyOf = ({ defaultVariant, description, fallback, metadata, name, type, variants }: Values) => {
-  // A form with another text than an object cannot be sent.
+  // A form whose text is not an object cannot be sent.
   const others = objectOf(metadata) ?? {}
   return {
     name: orNull(name),
@@ -93,7 +93,7 @@ const ValueField = ({
   readonly onChange: (value: string) => void
   readonly error: string | undefined
   readonly hint?: string
-  /** What stands in the list of a boolean for no value. */
+  /** The choice for no value in the list of a boolean. */
   readonly none?: string
 }) => {
   const { none, ...rest } = field

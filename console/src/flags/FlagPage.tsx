@@ -87,7 +87,7 @@ const DeleteFlag = ({ flag, onClose }: { readonly flag: FeatureFlag; readonly on
 }
 
 const SwitchFlag = ({ flag: shown, onClose }: { readonly flag: FeatureFlag; readonly onClose: () => void }) => {
-  // The question stays the one that was opened, whatever somebody else does meanwhile.
+  // The dialog keeps its question even if someone else changes the flag in the meantime.
   const [flag] = useState(shown)
   const update = useUpdate(shown, onClose)
   return (

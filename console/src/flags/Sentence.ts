@@ -11,7 +11,7 @@ const anyOf = (values: ReadonlyArray<string>, word: string): string => {
 
 const momentOf = (text: string): string => (Number.isNaN(Date.parse(text)) ? text : formatBoundary(text))
 
-/** What stands behind the attribute, by operator. `all` is each value as it is written. */
+/** The words after the attribute, by operator. `all` is each value as it is written. */
 const predicates: Readonly<Record<Operator, (values: ReadonlyArray<string>) => string>> = {
   EQUALS: (all) => t.is.equal(anyOf(all, t.is.or)),
   NOT_EQUALS: (all) => t.is.notEqual(anyOf(all, t.is.or)),

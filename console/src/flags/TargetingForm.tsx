@@ -55,7 +55,7 @@ const targetingOf = ({ conditions, name, percentage, variant }: Values): Targeti
   ...(percentage.trim() === "" ? {} : { percentage: numberOf(percentage) }),
 })
 
-/** The targeting of a text, or `undefined` if it is no object. The service says what else is wrong with it. */
+/** The targeting in a text, or `undefined` if the text is not an object. The service reports other errors. */
 const targetingOfJson = (text: string) => objectForBody(text) as Targeting | undefined
 
 /** The targeting for the form, if it has everything that the form shows. */

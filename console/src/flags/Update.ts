@@ -35,7 +35,7 @@ export const useUpdate = (flag: FeatureFlag, done?: () => void) => {
     error:
       isConflict && error instanceof Problem ? new Problem(error.status, error.code, t.changedTitle, t.changed) : error,
     change: (change: Change) => {
-      // The service compares what cannot be changed with what is stored (contract, part 2, section 10).
+      // `updatedAt` cannot be changed. The service rejects a value other than the stored one, so an outdated change fails.
       const body = { ...change, updatedAt: flag.updatedAt }
       write.mutate({ params: { key: flag.key }, body })
     },

@@ -35,7 +35,7 @@ const unquoted = (inside: string): string => {
   }
 }
 
-/** Reads values that are separated by commas. What stands in quotes is a text, also `"12"`. */
+/** Reads values that are separated by commas. A value in quotes is text, even `"12"`. */
 export const parseValues = (text: string, operator: Operator): ReadonlyArray<unknown> => {
   const parts = text.matchAll(/\s*(?:"((?:[^"\\]|\\.)*)"|([^,]*?))\s*(?:,|$)/g)
   return Array.from(parts).flatMap(([, quoted, bare = ""]) => {

@@ -44,12 +44,12 @@ const digitsOf = (text: string): string => {
 const isRounded = (value: number, source: string): boolean =>
   /^-?\d+(\.\d+)?$/.test(source) && digitsOf(String(value)) !== digitsOf(source)
 
-/** Members that hold JSON of any shape. Only inside them can a text and a number stand for different things. */
+/** Properties that hold JSON of any shape. Only inside them can a text and a number have different meanings. */
 const FREE = new Set(["metadata", "settings", "values", "jsonSchema", "settings_schema", "schema", "data", "previous"])
 
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null
 
-/** Writes exact numbers as text, except inside free JSON: objects in `value`, and everything in the members of that kind. */
+/** Writes exact numbers as text, except inside free JSON: objects in `value`, and everything in the properties of that kind. */
 const withAmounts = (value: unknown): unknown => {
   if (value instanceof ExactNumber) return value.digits
   if (Array.isArray(value)) return value.map(withAmounts)

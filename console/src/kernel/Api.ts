@@ -100,7 +100,7 @@ interface ProblemBody {
 }
 
 const problemOf = (error: ProblemError, response: Response | undefined): Problem => {
-  const { impact, title = "The service answered with an error" } = (error.body ?? {}) as ProblemBody
+  const { impact, title = "The service returned an error" } = (error.body ?? {}) as ProblemBody
   return new Problem(error.status, error.code, title, error.detail, {
     errors: error.errors,
     impact,
@@ -112,7 +112,7 @@ const problemOf = (error: ProblemError, response: Response | undefined): Problem
 const unreachable = () =>
   new Problem(0, "No response", "The service cannot be reached", "Check the connection, then try again.")
 
-const signedOut = () => new Problem(401, "Auth.InvalidCredential", "Nobody is signed in", "Sign in, then try again.")
+const signedOut = () => new Problem(401, "Auth.InvalidCredential", "You are not signed in", "Sign in, then try again.")
 
 // Pages show that they wait. A dry run or an import may take longer than other clients wait.
 const TIMEOUT_MS = 120_000

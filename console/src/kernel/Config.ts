@@ -26,7 +26,7 @@ let current: ConsoleConfig | undefined
 /** Reads the configuration once, at the start. */
 export const loadConfig = async (): Promise<ConsoleConfig> => {
   const response = await fetch(`${import.meta.env.BASE_URL}config.json`, { credentials: "omit", redirect: "error" })
-  if (!response.ok) throw new Error(`The service answered ${response.status} to config.json`)
+  if (!response.ok) throw new Error(`The service returned ${response.status} for config.json`)
   const config: ConsoleConfig = await response.json()
   current = config
   const { webhooks } = config

@@ -9,8 +9,8 @@ import type { PlatformApi } from "../../../src/api/PlatformApi.ts"
 import type { WebhookApi } from "../../../src/api/WebhookApi.ts"
 
 /**
- * The schema inside. Endpoints wrap schemas in codecs whose encoded form is any JSON; only the schema inside knows its members.
- * Created records stand in a response with headers, so this repeats.
+ * The schema inside. Endpoints wrap schemas in codecs whose encoded form is any JSON; only the schema inside has its properties.
+ * A created record is inside of a response with headers, so the type recurses.
  */
 type Inner<S> =
   S extends HttpApiSchema.WithHeaders<infer I, infer _>
@@ -48,7 +48,7 @@ type Params<Path> = [ParamNames<Path>] extends [never]
   ? { readonly params?: never }
   : { readonly params: { readonly [Name in ParamNames<Path>]: string } }
 
-/** Optional members may also be `undefined`: they are then left out. */
+/** Optional properties may also be `undefined`: they are then left out. */
 type Loose<T> = { readonly [K in keyof T]: undefined extends T[K] ? T[K] | undefined : T[K] }
 
 type QueryOf<S> = [S] extends [never]

@@ -42,7 +42,7 @@ export type GetOperation = Extract<Operation, `GET ${string}`>
 interface ReadOptions<A> {
   /** Reads only if this is true. */
   readonly when?: boolean
-  /** Reads again after so many milliseconds; a function decides by what was read last. */
+  /** The interval between reads in milliseconds, or a function that computes it from the last answer. */
   readonly refetchInterval?: number | ((read: A | undefined) => number | false)
 }
 
@@ -92,7 +92,7 @@ interface Paged {
 
 type ListOperation = { [O in GetOperation]: Answer<O> extends Paged ? O : never }[GetOperation]
 
-/** A list of which more pages can be read. */
+/** A list that can have more pages. */
 export interface Rows<T> {
   readonly rows: ReadonlyArray<T> | undefined
   readonly hasMore: boolean
@@ -285,7 +285,7 @@ export const useWrite = <O extends Operation>(
   return useChange(run, options)
 }
 
-/** The members of an object that are not `undefined`, for bodies with optional properties. */
+/** The properties of an object that are not `undefined`, for bodies with optional properties. */
 export const defined = <T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as {
     [K in keyof T]: Exclude<T[K], undefined>

@@ -11,7 +11,7 @@ import type { Tokens } from "./OpenId.ts"
 
 type Method = "token" | "oidc" | "platform"
 
-/** Why nobody is signed in. */
+/** Why no one is signed in. */
 export type Ended = "never" | "signed-out" | "locked" | "other-tab"
 
 export type Session =
@@ -182,7 +182,7 @@ const subscribe = (listener: () => void) => {
 /** The session as it is now. */
 const currentSession = (): Session => session
 
-/** The session, also while nobody is signed in. */
+/** The session, also while no one is signed in. */
 export const useSessionState = (): Session => useSyncExternalStore(subscribe, currentSession)
 
 const NO_SCOPES: ReadonlyArray<string> = []

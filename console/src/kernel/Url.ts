@@ -1,4 +1,4 @@
-/** What stands in the URL: the record of the page, filters and tabs. */
+/** What the URL contains: the record of the page, filters and tabs. */
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router"
 import { useCallback } from "react"
 

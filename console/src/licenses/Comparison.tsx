@@ -15,7 +15,7 @@ import { LicenseState } from "./LicenseState.tsx"
 import { t } from "./texts.en.ts"
 
 const GRANTS = "GET /api/licenses/:licenseSlug/entitlements"
-/** So many versions are compared at first. */
+/** How many versions are compared at first. */
 const FIRST = 3
 
 /** The grants of each version, read together. */

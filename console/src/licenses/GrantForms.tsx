@@ -32,7 +32,7 @@ const useType = (slug: string, isKnown: boolean): Entitlement["type"] | undefine
   return entitlement.data?.slug === slug ? entitlement.data.type : undefined
 }
 
-/** A value of another type is not kept: `true` is no amount. */
+/** A value of another type is not kept: `true` is not an amount. */
 const firstValue: Readonly<Record<Entitlement["type"], string>> = { NUMBER: "", BOOLEAN: "true", CONFIG: "{}" }
 
 const ValueFields = ({

@@ -46,7 +46,7 @@ export const DefaultLicense = ({
   readonly license: License
   readonly onClose: () => void
 }) => {
-  // The question stays the one that was opened, whatever somebody else does meanwhile.
+  // The dialog keeps its question even if someone else changes the version in the meantime.
   const [license] = useState(shown)
   const request = { params: { licenseSlug: license.slug }, body: { isDefault: !license.isDefault } }
   return (

@@ -39,7 +39,7 @@ const Loaded = ({ record: license }: { readonly record: License }) => {
       }
       isReadOnly={!mayWrite}
       actions={[
-        // The question stays the one that was opened, whatever another person does meanwhile.
+        // The dialog keeps its question even if someone else changes the version in the meantime.
         ...Object.values(transitions).map((one) => ({
           id: one,
           title: t[one],

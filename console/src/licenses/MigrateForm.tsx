@@ -1,4 +1,4 @@
-/** Moves instances to another version, behind the list of those that would move and of the checks that would turn. */
+/** Moves instances to another version, after a dry run lists the instances that would move and the checks whose result would change. */
 import { useState } from "react"
 import type { License } from "../kernel/Contract.ts"
 import { orUndefined } from "../kernel/Inputs.ts"

@@ -84,7 +84,7 @@ const Editor = ({ field, mayWrite }: { readonly field: MetadataField; readonly m
     if (typed?.of === schema) return typed?.form
     return formOf(schema, typed !== undefined && isReadable(typed.form) ? valueOf(typed.form) : undefined)
   }, [schema, typed])
-  // The service first says what is wrong with the schema, so that it stands at the text.
+  // The service checks the schema first, so that its errors appear at the text.
   const check = useChange(
     async (jsonSchema: MetadataField["jsonSchema"]) => {
       const replaces = ({ jsonSchema: stored }: MetadataField) => ({ jsonSchema: stored })

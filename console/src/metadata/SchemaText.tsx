@@ -8,7 +8,7 @@ import { t } from "./texts.en.ts"
 
 const PLACE = /^\/?body[./]jsonSchema/
 
-/** The schema of a text; `undefined` if it is no JSON object. */
+/** The schema of a text; `undefined` if the text is not a JSON object. */
 export const schemaOf = (text: string): MetadataField["jsonSchema"] | undefined => objectForBody(text)
 
 /** The errors with their places in the schema. */

@@ -3,7 +3,7 @@ export const t = {
   titleOf: (from: string, to: string) => `${from} to ${to}`,
   empty: "No migrations yet",
   emptyDetail:
-    "A migration moves instances from one license version to another. Start one with Migrate on the page of the version that they leave.",
+    "A migration moves instances from one license version to another. To start one, choose Migrate on the page of their current version.",
   toLicenses: "Licenses",
   from: "From",
   to: "To",
@@ -29,7 +29,7 @@ export const t = {
   revert: "Revert",
   revertTitle: "Move the instances back?",
   revertText: (from: string, to: string) =>
-    `The instances that this migration moved and that still have "${to}" get "${from}" again. Those that got another license since stay where they are.`,
+    `The instances that this migration moved and that still have "${to}" get "${from}" again. Instances that got another license since then do not change.`,
   revertible: "A migration can be reverted for 35 days after it finished.",
   tabs: { items: "Instances", activity: "Activity" },
   instance: "Instance",
@@ -41,13 +41,13 @@ export const t = {
     REVERTED: "Moved back",
     KEPT: "Stays",
   },
-  noItems: "No instance was moved yet",
-  noItemsDetail: "Each instance appears here once it was moved, or could not be moved.",
+  noItems: "No instances have been moved yet",
+  noItemsDetail: "Each instance appears here once it is moved or cannot be moved.",
 } as const
 
 /** Why an instance was not moved, or not moved back, by the code of the service. */
 export const reasons: Readonly<Record<string, string>> = {
-  "Instance.NotFound": "There is no such instance",
+  "Instance.NotFound": "The instance does not exist",
   "LicenseMigration.OtherLicense": "It has another license version",
   "LicenseMigration.OtherCustomer": "It belongs to another customer",
   "License.NotFound": "The license version no longer exists",

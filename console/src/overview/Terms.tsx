@@ -73,7 +73,7 @@ export const Ending = () => {
   )
 }
 
-/** Reads all pages: an instance in grace can stand on any of them. */
+/** Reads all pages: an instance in grace can be on any of them. */
 const useAll = (rows: {
   readonly hasMore: boolean
   readonly isLoadingMore: boolean

@@ -72,7 +72,7 @@ export const ReleaseForm = ({
             {({ title }) => <span>{title}</span>}
           </ListField>
           <PickField
-            // A new field after each choice: the chosen one stands in the list.
+            // A new field after each choice: the chosen one is in the list.
             key={parts.length}
             label={t.pickComponent}
             hint={t.pickHint}

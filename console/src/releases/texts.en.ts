@@ -7,15 +7,17 @@ export const t = {
   filterReleases: "Filter by version or slug",
   createRelease: "New release",
   removeRelease: (version: string) => `Delete the release "${version}"?`,
-  removeReleaseText: "The history of zones keeps its version. A zone that runs it prevents its deletion.",
+  removeReleaseText: "Deployment histories keep its version. It cannot be deleted while a zone runs it.",
   noReleases: "No releases yet",
   noReleasesDetail:
     "A release is a set of components that you deploy to zones together. It cannot be changed afterwards.",
   immutable: "A release cannot be changed later. To correct one, delete it and create another.",
-  slugFromVersion: "Letters, digits and hyphens. Made from the version if you leave it empty. It never changes.",
-  slugFromBoth: "Letters, digits and hyphens. Made from name and version if you leave it empty. It never changes.",
+  slugFromVersion:
+    "Letters, digits and hyphens. If empty, it is generated from the version. It cannot be changed later.",
+  slugFromBoth:
+    "Letters, digits and hyphens. If empty, it is generated from the name and version. It cannot be changed later.",
   pickComponent: "Add a component",
-  pickHint: "Choose as many as the release has, one after the other",
+  pickHint: "Choose the components of the release one by one",
   parts: (count: number) => `${count.toLocaleString()} ${count === 1 ? "component" : "components"}`,
   emptyRelease: "No components",
   emptyReleaseDetail: "The release was created without components. To correct it, delete it and create another.",

@@ -8,12 +8,12 @@ export const t = {
   scopes: "Scopes",
   appearance: "This browser",
   theme: "Theme",
-  letters: "Letters are shortcuts",
-  lettersHint: "Turn it off if single letters disturb your screen reader or speech input. Ctrl-K stays.",
+  letters: "Single-letter shortcuts",
+  lettersHint: "Turn this off if single letters interfere with your screen reader or speech input. Ctrl-K still works.",
   keys: "Signing keys",
   keysHint:
-    "They sign offline bundles and the event log. A key is announced before it signs, so that products learn it in time.",
-  adminsOnly: "Administrators see and change the signing keys.",
+    "They sign offline bundles and the event log. A key is announced before it signs, so that products trust it in time.",
+  adminsOnly: "Only administrators can view and change signing keys.",
   create: (purpose: string) => `Announce a key: ${purpose}`,
   purpose: "Purpose",
   purposes: { offline: "Offline bundles", audit: "Event log" },
@@ -21,14 +21,15 @@ export const t = {
   key: "Key",
   verifierKey: "Copy the verifier key",
   noKeys: "No signing keys yet",
-  noKeysDetail: "The first offline bundle makes one.",
+  noKeysDetail: "The first offline bundle creates one.",
   activate: "Activate",
   activateAsk: "Activate the key?",
   activateText:
-    "It signs from now on, and the key before it signs nothing more. Wait one lifetime of your bundles after it was announced, so that all sites know it.",
+    "This key signs from now on, and the previous key stops signing. After announcing a key, wait one bundle lifetime so that all sites have it.",
   revokeAsk: "Revoke the key?",
   revokeText:
-    "It is published no more. Products that learn their keys from bundles no longer trust it. This cannot be undone.",
+    "The key is no longer published. Products that receive their keys in bundles no longer trust it. This cannot be undone.",
   createAsk: "Announce a new key?",
-  createText: "Products learn it from now on. It signs once you activate it, or at once if the purpose has no key.",
+  createText:
+    "Products trust this key from now on. It signs once you activate it, or immediately if the purpose has no key.",
 } as const

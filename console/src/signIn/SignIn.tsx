@@ -107,7 +107,7 @@ const ProviderFailure = ({ error }: { readonly error: unknown }) => {
   return <Failure error={new Problem(0, error.code, t.failed, explained)} />
 }
 
-/** The page that stands instead of the console while nobody is signed in. */
+/** The page that replaces the console while no one is signed in. */
 export const SignInPage = ({ ended, failure }: { readonly ended: Ended; readonly failure: unknown }) => (
   <main className="sign-in">
     <div className="sign-in-box">

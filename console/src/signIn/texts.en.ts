@@ -2,7 +2,7 @@ export const t = {
   title: "Sign in to Keyshelf",
   operatorTitle: "Keyshelf operator",
   again: "Sign in again",
-  againHint: "Your credential is not valid any more. What you typed stays.",
+  againHint: "Your credential is no longer valid. Your input is kept.",
   withProvider: "Continue with your organization's account",
   or: "or",
   token: "Access token",
@@ -16,7 +16,7 @@ export const t = {
   ended: {
     never: "",
     "signed-out": "You are signed out.",
-    locked: "Locked, because nothing happened for a while.",
+    locked: "Locked after a period of inactivity.",
     "other-tab": "You signed out in another tab.",
   },
   wrongKind: {
@@ -24,12 +24,12 @@ export const t = {
     platform: "This is an organization's token (ksh_). It was not sent. Use it on the core listener.",
   },
   notAToken: { token: "A token begins with ksh_.", platform: "A platform credential begins with ksm_." },
-  refused: "The service does not accept this. It may be revoked or expired.",
+  refused: "The service rejected this credential. It may be revoked or expired.",
   notAMember:
     "You are signed in at the provider, but you are not a member of an organization here. Ask the operator for a membership, or check the claim that names the organization.",
   opaque:
     "The provider's access token was not accepted. It must be a JWT for this service's audience: set SERVICE_OIDC_PARAMETERS (for example audience=...) or SERVICE_OIDC_SCOPE, see the documentation of sign-in.",
-  failed: "The sign-in failed",
+  failed: "Sign-in failed",
   denied: "It was cancelled, or the provider did not allow it. You can try again.",
   providerFailed: "The provider reported an error. You can try again.",
   providerSaid: (description: string) => `The provider says: ${description}`,

@@ -1,4 +1,4 @@
-/** Tells screen readers what changed: once, politely. */
+/** Announces changes to screen readers: once, politely. */
 import { useSyncExternalStore } from "react"
 
 let message = ""

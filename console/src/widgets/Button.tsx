@@ -15,7 +15,7 @@ interface ButtonProps {
   readonly isPending?: boolean
   readonly form?: string
   readonly autoFocus?: boolean
-  /** What a screen reader says instead of the text, where the same text stands in several rows. It begins with the text. */
+  /** What a screen reader says instead of the text, where several rows have the same text. It begins with the text. */
   readonly label?: string
   readonly ref?: Ref<HTMLButtonElement>
 }

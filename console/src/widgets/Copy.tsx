@@ -1,4 +1,4 @@
-/** Copying text, and telling about it once. */
+/** Copies text, and announces it once. */
 import { Check, Copy as CopyIcon } from "lucide-react"
 import { useState } from "react"
 import { t } from "../kernel/texts.en.ts"

@@ -20,7 +20,7 @@ interface PaletteProps {
   readonly text: string
   readonly onText: (text: string) => void
   readonly results: ReadonlyArray<Result>
-  /** What stands below the field without results. */
+  /** The content below the field when there are no results. */
   readonly note: ReactNode
 }
 

@@ -125,7 +125,7 @@ export const Read = <T,>({
   title,
 }: {
   readonly of: Readable<T>
-  /** The heading of the screen, if the answer is the screen: it stands there while there is no answer. */
+  /** The heading of the screen, if the answer is the whole screen: it is shown until the answer arrives. */
   readonly title?: string
   readonly rows?: number
   readonly children: (data: T) => ReactNode

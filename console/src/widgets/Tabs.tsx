@@ -1,4 +1,4 @@
-/** The tabs of a page. The chosen one stands in the URL, else it is the first. */
+/** The tabs of a page. The URL names the selected one; by default it is the first. */
 import type { ReactNode } from "react"
 import { Tab, TabList, TabPanel, Tabs as AriaTabs } from "react-aria-components"
 import { useUrl } from "../kernel/Url.ts"

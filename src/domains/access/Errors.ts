@@ -1,4 +1,4 @@
-/** Problems of service accounts, tokens and platform credentials (contract, section 3). */
+/** Problems of service accounts, tokens and platform credentials. */
 import { Problem } from "../../kernel/contract/Problem.ts"
 
 export class ServiceAccountNotFound extends Problem<ServiceAccountNotFound>()(

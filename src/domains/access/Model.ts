@@ -1,4 +1,4 @@
-/** Service accounts and access tokens (interface specification, sections 2 and 5). */
+/** Service accounts and access tokens. */
 import { Schema } from "effect"
 import { component } from "../../kernel/contract/Component.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"

@@ -1,4 +1,4 @@
-/** Use cases for operator-minted tokens: ordinary `ksh_` tokens of an organization (interface specification, 5.13). */
+/** Use cases for operator-minted tokens: ordinary `ksh_` tokens of an organization. */
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { Events } from "../events/Service.ts"
 import { Operator, platformIdentity } from "../../kernel/contract/Caller.ts"

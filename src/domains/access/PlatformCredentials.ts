@@ -1,4 +1,4 @@
-/** Use cases for platform credentials, which belong to no organization (interface specification, section 5). */
+/** Use cases for platform credentials, which belong to no organization. */
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { Events } from "../events/Service.ts"
 import { Operator, platformIdentity } from "../../kernel/contract/Caller.ts"

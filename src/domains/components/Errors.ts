@@ -1,4 +1,4 @@
-/** Problems of components (contract, section 3). */
+/** Problems of components. */
 import { DeletionProblem, Problem } from "../../kernel/contract/Problem.ts"
 
 export class ComponentNotFound extends Problem<ComponentNotFound>()("Component.NotFound", 404, "Component not found") {}

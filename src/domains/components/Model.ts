@@ -1,4 +1,4 @@
-/** Components: the versioned parts of releases (interface specification, section 2). */
+/** Components: the versioned parts of releases. */
 import { Schema } from "effect"
 import { component } from "../../kernel/contract/Component.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"

@@ -28,7 +28,7 @@ export class ComponentsRepo extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<Component>>
     /** Locks the row: no release can link the component before the transaction ends. */
     readonly lockBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<Component>>
-    /** The releases that contain a component, of which a limited number is named. */
+    /** The releases that contain a component: their count, and the names of the first ones. */
     readonly releasesWith: (organizationId: string, id: string) => Effect.Effect<Affected<{ readonly slug: string }>>
     /** Deletes a locked component. No release may contain it. */
     readonly delete: (organizationId: string, id: string) => Effect.Effect<void>

@@ -1,4 +1,4 @@
-/** Problems of connectors (contract, section 3). */
+/** Problems of connectors. */
 import { Problem } from "../../kernel/contract/Problem.ts"
 
 export class ConnectorNotFound extends Problem<ConnectorNotFound>()("Connector.NotFound", 404, "Connector not found") {}

@@ -1,4 +1,4 @@
-/** Problems of customers (contract, section 3). */
+/** Problems of customers. */
 import { DeletionProblem, Problem } from "../../kernel/contract/Problem.ts"
 
 export class CustomerNotFound extends Problem<CustomerNotFound>()("Customer.NotFound", 404, "Customer not found") {}

@@ -1,4 +1,4 @@
-/** Customers, to whom an organization issues licenses (interface specification, section 2). */
+/** Customers, to whom an organization issues licenses. */
 import { Schema } from "effect"
 import { component } from "../../kernel/contract/Component.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"

@@ -50,7 +50,7 @@ export class CustomersRepo extends Context.Service<
     readonly hasExternalId: (organizationId: string, externalId: string, exceptId: string) => Effect.Effect<boolean>
     /** Updates a locked row and returns the stored record. */
     readonly update: (organizationId: string, row: Customer) => Effect.Effect<Customer>
-    /** The instances of a customer, of which a limited number is named. */
+    /** The instances of a customer: their count, and the names of the first ones. */
     readonly instancesOf: (organizationId: string, customer: Customer) => Effect.Effect<Affected<AffectedInstance>>
     /** Deletes a locked customer and, by cascade, its integration records. Returns the deleted record. */
     readonly delete: (organizationId: string, id: string) => Effect.Effect<Customer>

@@ -1,4 +1,4 @@
-/** Problems of entitlements (contract, section 3). */
+/** Problems of entitlements. */
 import { DeletionProblem, Problem } from "../../kernel/contract/Problem.ts"
 
 export class EntitlementNotFound extends Problem<EntitlementNotFound>()(

@@ -1,4 +1,4 @@
-/** Entitlements: what a license can grant (interface specification, section 2; contract, section 5). */
+/** Entitlements: what a license can grant. */
 import { Schema } from "effect"
 import { component } from "../../kernel/contract/Component.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
@@ -8,7 +8,7 @@ import { Slug } from "../../kernel/values/Slug.ts"
 import { Description, Name, PathName, Text } from "../../kernel/values/Text.ts"
 import { Timestamp } from "../../kernel/values/Timestamp.ts"
 
-/** The types of entitlements. The interface specification shows `NUMBER` only. */
+/** The types of entitlements. */
 export const entitlementTypes = ["BOOLEAN", "NUMBER", "CONFIG"] as const
 export type EntitlementType = (typeof entitlementTypes)[number]
 

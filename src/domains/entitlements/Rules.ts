@@ -7,7 +7,7 @@ type Measurement = Pick<Entitlement, "aggregationMethod" | "resetPeriod" | "rese
 
 const unmeasured: Measurement = { aggregationMethod: null, resetPeriod: null, resetAnchor: null }
 
-/** The measurement of a new entitlement, with the defaults of contract section 5. */
+/** The measurement of a new entitlement, with defaults where the body has no value. */
 export const measurementOf = (input: CreateEntitlement): Measurement =>
   input.type === "NUMBER"
     ? {

@@ -1,4 +1,4 @@
-/** Problems that feature flag operations return (contract, section 3). */
+/** Problems that feature flag operations return. */
 import { Problem } from "../../kernel/contract/Problem.ts"
 
 export class FeatureFlagNotFound extends Problem<FeatureFlagNotFound>()(

@@ -1,6 +1,4 @@
-/**
- * Schemas of feature flags and the manifest (interface specification, section 2; contract, sections 5 and 9, "Flags").
- */
+/** Schemas of feature flags and the manifest. */
 import { Effect, Schema } from "effect"
 import { component } from "../../kernel/contract/Component.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"

@@ -1,4 +1,4 @@
-/** Problems of entitlement groups (contract, section 3). */
+/** Problems of entitlement groups. */
 import { Problem } from "../../kernel/contract/Problem.ts"
 
 export class EntitlementGroupNotFound extends Problem<EntitlementGroupNotFound>()(

@@ -1,4 +1,4 @@
-/** Entitlement groups: their usage is read in one request (interface specification, sections 2 and 4). */
+/** Entitlement groups: their usage is read in one request. */
 import { Schema } from "effect"
 import { component } from "../../kernel/contract/Component.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"

@@ -1,4 +1,4 @@
-/** Retention of stored responses: 24 hours (contract, section 2). */
+/** Retention of stored responses: 24 hours. */
 import { Context, Effect, Layer } from "effect"
 import { deleteExpired } from "../../kernel/database/ExpiredRows.ts"
 import type { RetentionJob } from "../../kernel/database/ExpiredRows.ts"

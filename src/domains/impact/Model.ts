@@ -1,9 +1,9 @@
-/** A change of which the impact is asked for. */
+/** A change whose impact is requested. */
 import type { Effect } from "effect"
 import type { Caller } from "../../kernel/contract/Caller.ts"
 import type { DryRunEvent } from "../../kernel/contract/dryruns/DryRun.ts"
 
-/** A change that was made, and will be undone. */
+/** A change that was applied, and will be rolled back. */
 export interface Rehearsed {
   readonly caller: Caller["Service"]
   /** The parameters of the path. */
@@ -13,5 +13,5 @@ export interface Rehearsed {
   readonly body: unknown
 }
 
-/** An impact that reads the state behind the change, and returns what reads the state before it. */
+/** An impact that reads the state after the change, and returns the effect that reads the state before it. */
 export type Impact = (change: Rehearsed) => Effect.Effect<Effect.Effect<object>>

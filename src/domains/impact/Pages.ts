@@ -1,13 +1,13 @@
-/** Reads pages of records until there are no more, or as many as are counted, or the time for it is over. */
+/** Reads pages of records until the last one, the maximum count or the time limit. */
 import { Effect } from "effect"
 import { MAX_COUNTED } from "../../kernel/contract/dryruns/Impact.ts"
 
 const PAGE = 1_000
 
-/** A dry run holds the locks of its change, so it looks at other records for no longer than this. */
+/** The time limit: a dry run holds the locks of its change while it reads other records. */
 const MAX_MS = 2_000
 
-/** All pages that were read, and whether they are all there are. */
+/** The pages that were read, and whether they are complete. */
 interface ReadPages<A> {
   readonly found: ReadonlyArray<A>
   readonly isComplete: boolean
@@ -15,7 +15,7 @@ interface ReadPages<A> {
 
 /**
  * Reads pages of 1,000 records up to 10,000 records or for a time in milliseconds. `read` gets the last record of the page before, and
- * returns the records; `use` turns a page into what is found.
+ * returns the next records; `use` returns the findings of a page.
  */
 export const readPages = Effect.fnUntraced(function* <Row, A>(
   read: (last: Row | undefined, count: number) => Effect.Effect<ReadonlyArray<Row>>,

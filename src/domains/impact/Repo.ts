@@ -42,7 +42,7 @@ export class ImpactRepo extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<string>>
     /** The slug of the default version of a family. */
     readonly defaultOf: (organizationId: string, familySlug: string) => Effect.Effect<string | null>
-    /** The usage events of an instance, of which a limited number is named. */
+    /** The usage events of an instance: their count, and the first ones. */
     readonly usageEventsOf: (
       organizationId: string,
       instanceSlug: string,

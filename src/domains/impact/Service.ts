@@ -34,8 +34,8 @@ export class Impacts extends Context.Service<
   Impacts,
   {
     /**
-     * The impact of a change that has been rehearsed. It reads the state after the change, and returns what reads the
-     * state before it.
+     * The impact of a change that was applied and will be rolled back. It reads the state after the change, and returns
+     * the effect that reads the state before it.
      */
     readonly of: (kind: ImpactKind, change: Rehearsed) => Effect.Effect<Effect.Effect<object>>
   }
@@ -60,7 +60,7 @@ const licenseImpact = Effect.gen(function* () {
 
   const license: Impact = Effect.fnUntraced(function* ({ caller, events, params }) {
     const { organizationId } = caller
-    // Each of these changes emits an event with the version, also a deletion, of which nothing else is left.
+    // Each of these changes emits an event with the version. A deletion leaves nothing else.
     const slug = events.map(({ data }) => data["familySlug"]).find(Predicate.isString) ?? ""
     const after = yield* family(organizationId, slug)
     return Effect.gen(function* () {
@@ -150,7 +150,7 @@ const make = Effect.gen(function* () {
     grant,
     instance,
     "instance-deletion": instanceDeletion,
-    // What blocks a deletion rejects it, with its problem.
+    // Records that block a deletion reject it, with their problem.
     deletion: () => Effect.succeed(Effect.succeed(noneBlocks)),
     "metadata-field": yield* metadataFieldImpact,
     connector,

@@ -1,4 +1,4 @@
-/** Whose checks a changed grant or instance would turn. */
+/** Finds the checks whose result a changed grant or instance would change. */
 import { Context, Effect, Layer, Predicate } from "effect"
 import { affectedOf, namedTo } from "../../kernel/contract/dryruns/Impact.ts"
 import type { TurningImpact } from "../../kernel/contract/dryruns/ImpactModels.ts"
@@ -9,7 +9,7 @@ import type { Impact } from "./Model.ts"
 import { readPages } from "./Pages.ts"
 import { ImpactRepo } from "./Repo.ts"
 
-/** The state behind the change is read for so long, and then the state before it. */
+/** The time limit for reading the state after the change, and again for the state before it. */
 const MAX_MS = 1_000
 
 interface CheckedPage {
@@ -17,13 +17,13 @@ interface CheckedPage {
   readonly behind: DecidedChecks
 }
 
-/** Finds whose checks would turn. */
+/** Finds the checks whose result would change. */
 export class TurningImpacts extends Context.Service<
   TurningImpacts,
   {
-    /** The checks of instances that a change of a grant turns, of one entitlement. */
+    /** The checks of one entitlement whose result a change of a grant changes. */
     readonly grant: Impact
-    /** The checks of an instance that a change of the instance turns. */
+    /** The checks of an instance whose result a change of the instance changes. */
     readonly instance: Impact
   }
 >()("keyshelf/impact/TurningImpacts") {

@@ -1,4 +1,4 @@
-/** Imports: many records in one request, with a verdict on each (contract, part 2, section 11). */
+/** Imports: many records in one request, with a verdict on each. */
 import { Schema } from "effect"
 import { component } from "../../kernel/contract/Component.ts"
 import { ValidationError } from "../../kernel/contract/Problem.ts"
@@ -17,7 +17,7 @@ export type ImportKind = keyof typeof importScopes
 
 const MAX_ROWS = 1_000
 
-/** Body of `POST /imports`. Each row is decoded by itself, so that one with errors harms no other. */
+/** Body of `POST /imports`. Each row is decoded separately, so that errors of one do not affect the others. */
 export const ImportRequest = Schema.Struct({
   kind: Schema.Literals(["customers", "instances", "overrides"]).annotate(component("ImportKind", "customers")),
   rows: Schema.Array(Schema.Record(Schema.String, Schema.Unknown))

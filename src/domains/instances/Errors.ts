@@ -1,4 +1,4 @@
-/** Problems of instances (contract, section 3). */
+/** Problems of instances. */
 import { noSuch, Problem } from "../../kernel/contract/Problem.ts"
 
 export class InstanceNotFound extends Problem<InstanceNotFound>()("Instance.NotFound", 404, "Instance not found") {}

@@ -5,7 +5,7 @@ import { pageIds, prefixOf } from "../../kernel/database/Pages.ts"
 import type { Unordered } from "../../kernel/database/Pages.ts"
 import type { InstanceFilters } from "./Model.ts"
 
-/** The conditions of a range of dates, of which at least one limit is given. */
+/** The conditions of a range of dates. At least one limit is set. */
 const between = (
   sql: PgClient.PgClient,
   column: "end_license_date" | "start_license_date",

@@ -1,4 +1,4 @@
-/** Instances: what a customer runs under a license, between two dates (interface specification, section 1). */
+/** Instances: what a customer runs under a license, between two dates. */
 import { Schema } from "effect"
 import { component } from "../../kernel/contract/Component.ts"
 import { Integrations, NewIntegrations } from "../customers/Model.ts"

@@ -1,4 +1,4 @@
-/** Validation of the bodies of instances (contract, section 5, "Customers, instances"). Pure. */
+/** Validation of the bodies of instances. Pure. */
 import { Result } from "effect"
 import type { ValidationError } from "../../kernel/contract/Problem.ts"
 import type { Instance, UpdateInstance, CreateInstance } from "./Model.ts"

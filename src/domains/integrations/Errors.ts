@@ -1,4 +1,4 @@
-/** Problems of integration records and upserts (contract, section 3). */
+/** Problems of integration records and upserts. */
 import { Problem } from "../../kernel/contract/Problem.ts"
 
 export class IntegrationRecordNotFound extends Problem<IntegrationRecordNotFound>()(

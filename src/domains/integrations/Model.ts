@@ -1,4 +1,4 @@
-/** Integration records link customers and instances to third-party systems (interface specification, section 2). */
+/** Integration records link customers and instances to third-party systems. */
 import { Schema } from "effect"
 import { component } from "../../kernel/contract/Component.ts"
 import { ExternalId, IntegrationRecord, LastError, WebUrl } from "../customers/Model.ts"

@@ -1,4 +1,4 @@
-/** Rules of integration records (contract, section 5, "Customers, instances"). Pure. */
+/** Rules of integration records. Pure. */
 import { Schema } from "effect"
 import type { Customer, IntegrationRecord, WriteIntegration } from "../customers/Model.ts"
 import type { Instance } from "../instances/Model.ts"
@@ -8,7 +8,7 @@ import type { CustomerUpsertResult, ExternalKey, InstanceUpsertResult, UpsertIns
 
 type Metadata = IntegrationRecord["metadata"]
 
-/** A new record, of which only the external id is known. */
+/** A new record. Only its external id is known. */
 export const newRecord = (externalId: string): IntegrationRecord => ({
   external_id: externalId,
   last_error: null,

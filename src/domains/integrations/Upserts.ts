@@ -1,7 +1,4 @@
-/**
- * Upserts by external id: a third-party system creates and changes customers and instances by its own identifiers
- * (interface specification, section 4; contract, section 5).
- */
+/** Upserts by external id: a third-party system creates and changes customers and instances by its own identifiers. */
 import { Context, Effect, Layer, Option } from "effect"
 import type { ConnectorNotActive, ConnectorNotFound } from "../connectors/Errors.ts"
 import type { Integrations } from "../customers/Model.ts"

@@ -1,4 +1,4 @@
-/** Problems of licenses, their families and their grants (contract, section 3). */
+/** Problems of licenses, their families and their grants. */
 import { Problem } from "../../kernel/contract/Problem.ts"
 
 export class LicenseNotFound extends Problem<LicenseNotFound>()("License.NotFound", 404, "License not found") {}

@@ -1,4 +1,4 @@
-/** Transitions of a license version between draft, published and archived (interface specification, section 3). */
+/** Transitions of a license version between draft, published and archived. */
 import { Context, Effect, Layer, Option } from "effect"
 import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"

@@ -1,4 +1,4 @@
-/** Licenses: versions of families, and their grants (interface specification, section 2; contract, section 5). */
+/** Licenses: versions of families, and their grants. */
 import { Schema } from "effect"
 import { component } from "../../kernel/contract/Component.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
@@ -28,7 +28,7 @@ export const GraceDays = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum
   description: "For how many days of 24 hours instances keep their access after the end of the license",
 })
 
-/** The last end of a license for which so many days of grace end within the years that can be written. */
+/** The latest end of a license whose days of grace still end within the years that can be written. */
 export const lastEndBefore = (graceDays: number): Date => new Date(LAST_INSTANT_MS - graceDays * DAY_MS)
 
 export const License = Schema.Struct({
@@ -127,7 +127,7 @@ export type LicenseFamily = typeof LicenseFamily.Type
 /** The maximum number of versions in a family's response. */
 export const MAX_VERSIONS = 200
 
-/** A family with the versions that the request asks for. */
+/** A family with the requested versions. */
 export const ResolvedLicenseFamily = Schema.Struct({
   ...LicenseFamily.fields,
   version: Schema.optionalKey(License).annotate({ description: "The version of the query parameter `version`" }),

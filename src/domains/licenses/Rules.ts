@@ -10,8 +10,8 @@ export const PASSES_LAST_YEAR =
 type Candidate = Pick<License, "version" | "isDefault" | "lifecycleState">
 
 /**
- * The version that a family resolves to: its default, otherwise its highest published version (contract, section 5).
- * Returns `undefined` if no version is published.
+ * The version that a family resolves to: its default, otherwise its highest published version. Returns `undefined` if
+ * no version is published.
  */
 export const currentVersion = <Version extends Candidate>(versions: ReadonlyArray<Version>): Version | undefined => {
   const published = versions.filter((version) => version.lifecycleState === "PUBLISHED")
@@ -34,7 +34,7 @@ export const slugOfVersion = (familySlug: string, version: number): string => {
   return `${beginning.replace(/-+$/, "")}${ending}`
 }
 
-/** Why a license cannot be archived. The state is checked before the default (interface specification, section 3). */
+/** Why a license cannot be archived. The state is checked before the default. */
 export const archiveRejection = (license: Candidate): "not-published" | "default" | undefined => {
   if (license.lifecycleState !== "PUBLISHED") return "not-published"
   return license.isDefault ? "default" : undefined

@@ -1,6 +1,6 @@
 /**
  * Deletes the rows of removed organizations, in transactions of at most a batch. It keeps no state: after an interruption the
- * next step goes on where rows are left. Any number of nodes can do so concurrently.
+ * next step continues with the remaining rows. Any number of nodes can do so concurrently.
  */
 import { Context, Duration, Effect, Layer } from "effect"
 import type { RetentionJob } from "../../kernel/database/ExpiredRows.ts"

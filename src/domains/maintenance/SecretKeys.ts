@@ -99,7 +99,7 @@ const make = Effect.gen(function* () {
     )
   })
 
-  // A key that is new to the database is the moment at which another one may have been left out by mistake.
+  // When a key is new to the database, another one may have been left out by mistake.
   const logMissingKeys = Effect.gen(function* () {
     const needed = new Set((yield* repo.uses(yield* now)).map(({ key }) => key))
     const missing = [...needed].filter((id) => !values.some((value) => value.id === id))

@@ -1,7 +1,7 @@
 /**
- * The sweeper: emits the expiry events of tokens and deletes rows whose retention has ended (interface specification,
- * section 8; contract, section 8) and those of removed organizations. Each batch commits separately, which keeps transactions short. Batches skip rows
- * that another node has locked, so any number of nodes can sweep concurrently.
+ * The sweeper: emits the expiry events of tokens and deletes rows whose retention has ended and those of removed
+ * organizations. Each batch commits separately, which keeps transactions short. Batches skip rows that another node has
+ * locked, so any number of nodes can sweep concurrently.
  */
 import { Cause, Context, Effect, Exit, Layer, Metric } from "effect"
 import { now } from "../../kernel/values/Timestamp.ts"

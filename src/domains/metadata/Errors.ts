@@ -1,4 +1,4 @@
-/** Problems of metadata fields (contract, section 3). */
+/** Problems of metadata fields. */
 import { Problem } from "../../kernel/contract/Problem.ts"
 
 export class MetadataFieldNotFound extends Problem<MetadataFieldNotFound>()(

@@ -1,4 +1,4 @@
-/** Metadata fields: schemas for the metadata of zones and instances (interface specification, section 2). */
+/** Metadata fields: schemas for the metadata of zones and instances. */
 import { Schema } from "effect"
 import { component } from "../../kernel/contract/Component.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"

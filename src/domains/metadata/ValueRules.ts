@@ -1,4 +1,4 @@
-/** Validates the metadata of zones and instances by their fields (contract, section 5). Pure. */
+/** Validates the metadata of zones and instances by their fields. Pure. */
 import type { ValidationError } from "../../kernel/contract/Problem.ts"
 import { canonical } from "./jsonschema/Equality.ts"
 import { validate } from "./jsonschema/Validator.ts"

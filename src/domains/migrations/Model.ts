@@ -1,4 +1,4 @@
-/** License migrations: moves of many instances to another license version (contract, part 2, section 11). */
+/** License migrations: moves of many instances to another license version. */
 import { Schema } from "effect"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
 import { component } from "../../kernel/contract/Component.ts"
@@ -50,7 +50,7 @@ export type MigrateLicense = typeof MigrateLicense.Type
 
 const itemStates = ["MOVED", "SKIPPED", "FAILED", "REVERTED", "KEPT"] as const
 
-/** What became of one instance. */
+/** The result for one instance. */
 export const LicenseMigrationItem = Schema.Struct({
   instance: Schema.String.annotate({ description: "Slug of the instance" }),
   state: Schema.Literals(itemStates).annotate({
@@ -61,7 +61,7 @@ export const LicenseMigrationItem = Schema.Struct({
 }).annotate(component("LicenseMigrationItem", { instance: "globex-production", code: null }))
 export type LicenseMigrationItem = typeof LicenseMigrationItem.Type
 
-/** What a migration would do. */
+/** The impact of a migration. */
 export const MigrationImpact = Schema.Struct({
   instances: affectedSchema("AffectedInstances", AffectedInstance, "Instances that would be moved"),
   turning: TurningChecks,

@@ -1,4 +1,4 @@
-/** The migration that a request asks for. */
+/** Builds the migration that a request describes. */
 import { Effect, Option } from "effect"
 import { Caller } from "../../kernel/contract/Caller.ts"
 import { failWithErrors, invalid, noSuch } from "../../kernel/contract/Problem.ts"
@@ -44,7 +44,7 @@ const targetReader = Effect.map(Licenses, (licenses) =>
   }),
 )
 
-/** Makes the row of the requested migration, and locks its customer shared. The row is not stored yet. */
+/** Builds the row of the requested migration, and locks its customer shared. The row is not stored yet. */
 export const planning = Effect.gen(function* () {
   const repo = yield* MigrationsRepo
   const licenses = yield* Licenses

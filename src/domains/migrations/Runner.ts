@@ -1,6 +1,6 @@
 /**
  * Runs license migrations in batches. A batch is one transaction: it locks the migration, moves up to {@link BATCH} instances with
- * their events, and stores how far it came. So a process that is killed leaves whole batches, any node goes on after them, and no two
+ * their events, and stores its progress. So a killed process leaves whole batches, any node continues after them, and no two
  * nodes work on the same migration.
  */
 import { Context, Effect, Layer, Option } from "effect"
@@ -14,7 +14,7 @@ import { MigrationsRepo } from "./Repo.ts"
 import type { ItemRow, MigratedInstance, MigrationRow } from "./Repo.ts"
 
 /**
- * The most instances per transaction. A change of one of them waits for its end, and each takes about a millisecond.
+ * The maximum number of instances per transaction. A change of one of them waits for its end, and each takes about a millisecond.
  */
 const BATCH = 100
 
@@ -51,7 +51,7 @@ export class MigrationRunner extends Context.Service<
   )
 }
 
-/** Who moves the instances: who asked for the migration, or for its revert. */
+/** The actor of the moves: the one that requested the migration, or its revert. */
 const sourceOf = ({ createdBy, organizationId, revertedBy }: MigrationRow) => ({
   organizationId,
   actor: revertedBy ?? createdBy,

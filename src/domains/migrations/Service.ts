@@ -33,7 +33,7 @@ export class LicenseMigrations extends Context.Service<
       licenseSlug: string,
       input: MigrateLicense,
     ) => Effect.Effect<LicenseMigration, ValidationFailed | LicenseNotFound | MigrateLicenseArchived, Caller>
-    /** A migration, with how far it is. */
+    /** A migration with its progress. */
     readonly get: (id: string) => Effect.Effect<LicenseMigration, LicenseMigrationNotFound, Caller>
     /** A page of the migrations of the organization, in the order of their ids. */
     readonly list: (request: PageRequest) => Effect.Effect<Page<LicenseMigration>, InvalidCursor, Caller>

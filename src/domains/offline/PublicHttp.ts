@@ -14,7 +14,7 @@ import { RevocationLists } from "./revocations/Service.ts"
 
 const CACHE = "max-age=300"
 
-// Any other text is the id of no organization. PostgreSQL would reject it.
+// Any other text is not an id of an organization, and PostgreSQL would reject it.
 const isUuid = Schema.is(Uuid)
 
 const cacheable = (text: string, contentType: string, ifNoneMatch: string | undefined) => {

@@ -1,4 +1,4 @@
-/** Problems of organizations (contract, section 3). */
+/** Problems of organizations. */
 import { Problem } from "../../kernel/contract/Problem.ts"
 
 export class OrganizationNotFound extends Problem<OrganizationNotFound>()(

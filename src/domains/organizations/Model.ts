@@ -1,4 +1,4 @@
-/** Organizations: the tenants of an installation (contract, section 7). */
+/** Organizations: the tenants of an installation. */
 import { Schema } from "effect"
 import { component } from "../../kernel/contract/Component.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"

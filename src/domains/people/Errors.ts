@@ -1,4 +1,4 @@
-/** Problems of people and memberships (contract, section 3). */
+/** Problems of people and memberships. */
 import { Problem } from "../../kernel/contract/Problem.ts"
 
 export class UserNotFound extends Problem<UserNotFound>()("User.NotFound", 404, "User not found") {}

@@ -1,4 +1,4 @@
-/** People and the organizations they belong to (interface specification, section 5.9; contract, section 7). */
+/** People and the organizations they belong to. */
 import { Schema } from "effect"
 import { component } from "../../kernel/contract/Component.ts"
 import { ActorReference, Role } from "../../kernel/contract/Caller.ts"

@@ -1,4 +1,4 @@
-/** What a person may do, and what the claims of a token mean (contract, section 4). Pure. */
+/** What a person may do, and what the claims of a token mean. Pure. */
 import { Option, Predicate, Schema } from "effect"
 import type { Role } from "../../kernel/contract/Caller.ts"
 import type { Claims } from "../../kernel/ports/IdentityProvider.ts"
@@ -53,7 +53,7 @@ const SCOPE_CLAIMS = ["scope", "scp"]
 const SCOPE = /(?<![a-z])(read|write|delete):/i
 const isScope = Schema.is(OrganizationScope)
 
-/** The words of a claim: those of its text, or of each text in its list. What is no text stays as it is. */
+/** The words of a claim: those of its text, or of each text in its list. Values that are not text stay as they are. */
 const wordsOf = (claim: unknown): ReadonlyArray<unknown> =>
   [claim]
     .flat()
@@ -61,7 +61,7 @@ const wordsOf = (claim: unknown): ReadonlyArray<unknown> =>
 
 /**
  * The scopes that a token's scope claim narrows the role to, or none if the claim holds only words of the provider (`openid
- * profile`), or is absent. Whatever else it holds narrows: a misspelt scope, or what is no text, allows too little, never too much.
+ * profile`), or is absent. Everything else narrows: a misspelt scope, or a value that is not text, allows too little, never too much.
  */
 export const scopesInClaim = (claim: unknown): Option.Option<ReadonlyArray<string>> => {
   if (claim === undefined) return Option.none()

@@ -1,4 +1,4 @@
-/** Resolves a verified token to its person and organization (contract, section 4). */
+/** Resolves a verified token to its person and organization. */
 import { Context, Effect, Layer, Option } from "effect"
 import type { ActorReference } from "../../kernel/contract/Caller.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"

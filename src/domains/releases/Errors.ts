@@ -1,4 +1,4 @@
-/** Problems of releases (contract, section 3). */
+/** Problems of releases. */
 import { DeletionProblem, Problem } from "../../kernel/contract/Problem.ts"
 
 export class ReleaseNotFound extends Problem<ReleaseNotFound>()("Release.NotFound", 404, "Release not found") {}

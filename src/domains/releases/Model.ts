@@ -1,4 +1,4 @@
-/** Releases: immutable sets of components that deployment zones run (interface specification, section 2). */
+/** Releases: immutable sets of components that deployment zones run. */
 import { Schema } from "effect"
 import { component } from "../../kernel/contract/Component.ts"
 import { Component } from "../components/Model.ts"

@@ -59,8 +59,8 @@ export class Signer extends Context.Service<
     /** The key of a purpose that signs, or none. It may be retired at any time. */
     readonly find: (organizationId: string, purpose: KeyPurpose) => Effect.Effect<Option.Option<StoredKey>>
     /**
-     * All keys of a purpose, newest first: those that are revoked too, since what they signed before is still known by
-     * them.
+     * All keys of a purpose, newest first. Revoked keys are included, because they still verify what they signed
+     * before.
      */
     readonly known: (organizationId: string, purpose: KeyPurpose) => Effect.Effect<ReadonlyArray<StoredKey>>
     /** The Ed25519 signature of these bytes. A key that no longer signs is a defect. */

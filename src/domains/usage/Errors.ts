@@ -1,4 +1,4 @@
-/** Problems of usage (contract, section 3). */
+/** Problems of usage. */
 import { Problem } from "../../kernel/contract/Problem.ts"
 
 export class ReportUsageThresholdExceeded extends Problem<ReportUsageThresholdExceeded>()(
@@ -51,8 +51,8 @@ export class ReservationNotHeld extends Problem<ReservationNotHeld>()(
   "The reservation is not held any more",
 ) {}
 
-// The rejections of a CloudEvent that was sent alone (contract, part 2, section 10). An emitter looks at the status, and
-// any 422 means that the same event would be rejected again.
+// The rejections of a CloudEvent that was sent alone. An emitter decides by the status, and any 422 means that the same
+// event would be rejected again.
 
 export class UsageEventInstanceNotFound extends Problem<UsageEventInstanceNotFound>()(
   "Instance.NotFound",

@@ -1,4 +1,4 @@
-/** Problems of webhook endpoints and their deliveries (contract, section 3). */
+/** Problems of webhook endpoints and their deliveries. */
 import { Problem } from "../../kernel/contract/Problem.ts"
 
 export class WebhookEndpointNotFound extends Problem<WebhookEndpointNotFound>()(

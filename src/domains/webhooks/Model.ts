@@ -1,7 +1,4 @@
-/**
- * Webhook endpoints and the history of their deliveries (interface specification, sections 2, 3 and 6; contract,
- * section 6).
- */
+/** Webhook endpoints and the history of their deliveries. */
 import { Schema } from "effect"
 import { HttpApiSchema } from "effect/http-api"
 import { component } from "../../kernel/contract/Component.ts"
@@ -127,9 +124,7 @@ export const Recovered = Schema.Struct({
   .annotate(component("RecoveredDeliveries", { count: 12 }))
   .pipe(HttpApiSchema.status(202))
 
-/**
- * States of an attempt (interface specification, section 3): in flight, succeeded, failed with a retry pending, failed.
- */
+/** States of an attempt: in flight, succeeded, failed with a retry pending, failed. */
 export const AttemptState = Schema.Literals(["Sending", "Success", "Failure", "Failed"]).annotate(
   component("WebhookAttemptState", "Success"),
 )

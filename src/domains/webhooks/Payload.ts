@@ -1,4 +1,4 @@
-/** The event of a delivery, as the sender and the history find it (contract, section 6). Pure. */
+/** The event of a delivery, as the sender and the history find it. Pure. */
 import type { ActorReference } from "../../kernel/contract/Caller.ts"
 import type { EventName } from "../../kernel/contract/Event.ts"
 import type { StoredEvent } from "../events/log/EventText.ts"

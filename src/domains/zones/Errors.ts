@@ -1,4 +1,4 @@
-/** Problems of deployment zones (contract, section 3). */
+/** Problems of deployment zones. */
 import { DeletionProblem, Problem } from "../../kernel/contract/Problem.ts"
 
 export class DeploymentZoneNotFound extends Problem<DeploymentZoneNotFound>()(

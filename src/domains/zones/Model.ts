@@ -1,4 +1,4 @@
-/** Deployment zones and their deployment history (interface specification, section 2). */
+/** Deployment zones and their deployment history. */
 import { Schema } from "effect"
 import { component } from "../../kernel/contract/Component.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"

@@ -7,7 +7,7 @@ const MAX_STEPS = 8
 
 const KEY_BYTES = 32
 
-/** A trusted key. Without `isPinned` it was learned. */
+/** A trusted key: pinned in the product, or a learned key. */
 export interface TrustedKey {
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly isPinned: boolean
@@ -30,7 +30,7 @@ const pinnedOf = (keys: unknown): unknown => {
   return Array.isArray(set) ? Object.fromEntries(set.filter(isKey).map(({ kid, x }) => [kid, x])) : keys
 }
 
-/** The keyring of pinned keys, and of keys that were learned. A key that is pinned never counts as learned. */
+/** The keyring of pinned keys and learned keys. A pinned key never counts as a learned one. */
 export const makeKeyring = (keys: unknown, learned: unknown): Keyring => {
   const pinned = pinnedOf(keys)
   return (kid) => {

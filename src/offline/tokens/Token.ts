@@ -24,8 +24,8 @@ const objectIn = (bytes: Uint8Array): Readonly<Record<string, unknown>> => {
 }
 
 /**
- * Opens a token of a type. Checks form, key, signature and version, in this order. The payload is parsed only if it is
- * signed. Throws faults.
+ * Opens a token of a type. Checks form, key, signature and version, in this order. The payload is parsed only if the
+ * signature is valid. Throws faults.
  */
 export const open = async (text: unknown, typ: string, maxLength: number, keyring: Keyring): Promise<Opened> => {
   check(isText(text))

@@ -1,4 +1,4 @@
-/** What JSON of a token may be, so that all verifiers agree: some parsers have a limit of their own, others have none. */
+/** Limits for the JSON of a token, so that all verifiers agree: parsers have different limits, or none. */
 
 /** Objects and arrays within each other, the outermost included. The service issues fewer than 10. */
 const MAX_DEPTH = 100

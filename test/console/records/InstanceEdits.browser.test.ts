@@ -172,13 +172,13 @@ describeConsole("the console: changes of instances", (it) => {
         yield* call("PATCH", `/instances/${slug}`, { endLicenseDate: "2040-01-01T00:00:00Z", graceDays: 40 })
         yield* Effect.promise(async () => {
           await press(page, "Save")
-          await dialogOf(page).getByText("Someone else changed this meanwhile").waitFor()
+          await dialogOf(page).getByText("Someone else changed this in the meantime").waitFor()
           await errorIn(dialogOf(page), "Stored now: 2040-01-01T00:00:00.000Z").waitFor()
           assert.deepStrictEqual(await violationsIn(page), [])
         })
         assert.strictEqual((yield* call("GET", `/instances/${slug}`)).body.endLicenseDate, "2040-01-01T00:00:00.000Z")
         yield* Effect.promise(async () => {
-          await press(page, "Take over what is stored")
+          await press(page, "Use the stored values")
           assert.strictEqual(await ends.inputValue(), "2040-01-01T00:00")
           assert.strictEqual(await name.inputValue(), "Renamed")
           await ends.fill("2041-01-01T00:00")
@@ -186,7 +186,7 @@ describeConsole("the console: changes of instances", (it) => {
         yield* call("PATCH", `/instances/${slug}`, { endLicenseDate: "2050-01-01T00:00:00Z", graceDays: 50 })
         yield* Effect.promise(async () => {
           await press(page, "Save")
-          await press(page, "Keep what I typed")
+          await press(page, "Keep my changes")
           assert.strictEqual(await ends.inputValue(), "2041-01-01T00:00")
           await press(page, "Save")
           await closed(page)
@@ -240,7 +240,7 @@ describeConsole("the console: changes of instances", (it) => {
         yield* Effect.promise(async () => {
           await press(page, "Save")
           await errorIn(dialogOf(page), "Stored now: platinum").waitFor()
-          await press(page, "Keep what I typed")
+          await press(page, "Keep my changes")
           await press(page, "Save")
           await closed(page)
         })

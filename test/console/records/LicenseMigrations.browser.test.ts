@@ -81,7 +81,7 @@ describeConsole("the console: license migrations", (it) => {
           await page.getByText(/move-one, sso: Granted -> Not granted/).waitFor()
           await button(page.getByRole("dialog"), "Remove").click()
           await closed(page)
-          await page.getByText("It grants nothing yet").waitFor()
+          await page.getByText("No grants yet").waitFor()
         })
         assert.deepStrictEqual((yield* call("GET", "/licenses/move/entitlements")).body.items, [])
       }),
@@ -109,13 +109,13 @@ describeConsole("the console: license migrations", (it) => {
         }
         await migrate("2099-01-01T00:00")
         await page.getByText("Scheduled", { exact: true }).waitFor()
-        await page.getByText("No instance was moved yet").waitFor()
+        await page.getByText("No instances have been moved yet").waitFor()
         await button(page, "Cancel the migration").click()
         await button(page.getByRole("dialog"), "Cancel the migration").click()
         await page.getByText("Cancelled", { exact: true }).waitFor()
         await migrate("")
         await page.getByText("2 skipped").waitFor()
-        await page.getByRole("row", { name: /none-such.*Skipped.*There is no such instance/ }).waitFor()
+        await page.getByRole("row", { name: /none-such.*Skipped.*The instance does not exist/ }).waitFor()
         await page
           .getByRole("row", { name: /acme-logistics-production.*Skipped.*It has another license version/ })
           .waitFor()

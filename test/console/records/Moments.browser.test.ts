@@ -91,8 +91,8 @@ describeConsole("the console: fields for moments", (it) => {
           await open(page, core, `/instances/${INSTANCE}`)
           await page.getByRole("main").getByRole("button", { name: "Check" }).click()
           const dialog = page.getByRole("dialog")
-          await dialog.getByText("At a moment").click()
-          const moment = dialog.getByLabel(/^Moment/).last()
+          await dialog.getByText("At a time").click()
+          const moment = dialog.getByLabel(/^Time/).last()
           const before = checks.filter(({ explain }) => explain === true).length
           await press(page, "Check")
           await dialog.locator(".field-error").filter({ hasText: "A date and a time are needed." }).waitFor()

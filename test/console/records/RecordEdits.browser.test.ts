@@ -146,12 +146,12 @@ describeConsole("the console: changes of records", (it) => {
           yield* call(method, path, same)
           yield* Effect.promise(async () => {
             await press(page, isReviewed ? "Continue" : "Save")
-            await dialogOf(page).getByText("Someone else changed this meanwhile").waitFor()
+            await dialogOf(page).getByText("Someone else changed this in the meantime").waitFor()
             await errorIn(dialogOf(page), "Stored now: Theirs").waitFor()
           })
           assert.strictEqual((yield* call("GET", path)).body[property], "Theirs")
           yield* Effect.promise(async () => {
-            await press(page, "Keep what I typed")
+            await press(page, "Keep my changes")
             await save()
             await closed(page)
           })

@@ -43,11 +43,11 @@ describeConsole("the console: webhooks", (it) => {
           await page.getByText("Nothing matches the filter").waitFor()
           await page.getByRole("searchbox", { name: "Event, by name or id" }).fill("customer creation")
           await page.getByText("2 rows").waitFor()
-          assert.strictEqual(await rows.getByText("Failed, will be repeated").count(), 2)
+          assert.strictEqual(await rows.getByText("Failed, will be retried").count(), 2)
           await rows.getByRole("button", { name: "Customer creation" }).first().click()
           await dialog.getByRole("region", { name: "Response" }).getByText("down for a moment").waitFor()
           await dialog.getByRole("region", { name: "Request" }).getByText("recovered").waitFor()
-          await dialog.getByText("Time", { exact: true }).waitFor()
+          await dialog.getByText("Duration", { exact: true }).waitFor()
           assert.deepStrictEqual(await violationsIn(page), [])
           await page.keyboard.press("Escape")
           status = 200

@@ -58,7 +58,7 @@ describeConsole("the console: questions of support", (it) => {
         yield* Effect.promise(() => signIn(page, core, furnished.token))
         yield* asked("Why is an instance refused?", async ({ click, find }) => {
           await find(INSTANCE, RESULT)
-          await click(page.getByRole("button", { name: /Why may this instance use API calls/ }))
+          await click(page.getByRole("button", { name: /Why can this instance use API calls/ }))
           await page.getByText(/^Allowed: with 1 more/).waitFor()
         })
         yield* asked("How much is left, when does it start again?", async ({ find }) => {
@@ -115,7 +115,7 @@ describeConsole("the console: questions of support", (it) => {
           const row = (table: string, name: string) =>
             page.getByRole("table", { name: table }).getByRole("row", { name: new RegExp(name) })
           await row("In grace", "grace-period").getByText("12 days left").waitFor()
-          await row("Ending in 30 days", "ends-soon").getByText("9 days left").waitFor()
+          await row("Ending within 30 days", "ends-soon").getByText("9 days left").waitFor()
           assert.strictEqual(await page.getByRole("table", { name: "In grace" }).getByText("ended-long-ago").count(), 0)
         })
         const deployer = yield* call("POST", "/service-accounts/build-pipeline/tokens", {

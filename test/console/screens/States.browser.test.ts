@@ -114,7 +114,7 @@ describeConsole("the console: states of screens, the keyboard, live changes", (i
         await signIn(page, core, furnished.token)
         await open(page, core, "/settings")
         await page.getByText("Dark", { exact: true }).click()
-        await page.getByText("Letters are shortcuts").click()
+        await page.getByText("Single-letter shortcuts").click()
         await page.getByRole("button", { name: "Announce a key: Event log" }).click()
         await page.getByRole("dialog").getByRole("button", { name: "Announce a key: Event log" }).click()
         await page.getByRole("dialog").waitFor({ state: "detached" })

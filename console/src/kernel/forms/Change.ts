@@ -1,6 +1,6 @@
 /**
  * What a person changed in a form. Only that is sent: what the form also shows, or cannot show in full, stays as it is stored,
- * even if somebody else changed it since the form was opened.
+ * even if someone else changed it since the form was opened.
  */
 
 type Json = Readonly<Record<string, unknown>>

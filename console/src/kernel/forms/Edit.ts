@@ -1,6 +1,6 @@
 /**
  * Edits of records. A form is open for a while, and others write too. So an edit remembers the record that the person saw, holds
- * only what the person changed, and never replaces what somebody else stored in the meantime without a question.
+ * only what the person changed, and never replaces what someone else stored in the meantime without a question.
  */
 import { Problem } from "../Api.ts"
 import { t } from "../texts.en.ts"
@@ -71,7 +71,7 @@ const shown = (value: unknown): string => {
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}...` : text
 }
 
-/** Somebody else changed what an edit would replace. */
+/** Someone else changed what an edit would replace. */
 export class Conflict<R = unknown> extends Problem {
   readonly stored: R
 

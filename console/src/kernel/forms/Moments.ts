@@ -5,7 +5,7 @@ export const LAST_INPUT = "9999-12-31T23:59:59.999"
 
 const INPUT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?$/
 
-/** The moment of a `datetime-local` field, which is in UTC. Text that is no moment stays, so that nobody takes it for nothing. */
+/** The moment of a `datetime-local` field, which is in UTC. Text that is not a time is kept, so that it is not mistaken for an empty field. */
 export const momentOfInput = (text: string): string => {
   const date = new Date(`${text}Z`)
   return INPUT.test(text) && !Number.isNaN(date.getTime()) ? date.toISOString() : text

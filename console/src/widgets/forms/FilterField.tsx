@@ -1,4 +1,4 @@
-/** Filters that stand in the URL. */
+/** Filters that are part of the URL. */
 import { useEffect, useState } from "react"
 import { t } from "../../kernel/texts.en.ts"
 import { useUrl } from "../../kernel/Url.ts"
@@ -48,7 +48,7 @@ export const FilterSelect = ({
   readonly label: string
   readonly name: string
   readonly choices: ReadonlyArray<Choice>
-  /** What stands for no filter. */
+  /** The label for no filter. */
   readonly all?: string
 }) => {
   const [{ [name]: value = "" }, setUrl] = useUrl()

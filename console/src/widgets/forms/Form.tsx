@@ -103,7 +103,7 @@ export const Form = ({
   )
 }
 
-/** Says that somebody else changed the same, and offers both ways on. */
+/** Says that someone else changed the same property, and offers both choices. */
 const ConflictNotice = ({ resolution }: { readonly resolution: Resolution }) => (
   <div className="failure" role="alert">
     <CircleAlert aria-hidden size={16} />
@@ -166,7 +166,7 @@ export const FormDialog = ({
   <Dialog title={title} isOpen onClose={onClose} wide={wide}>
     <Form
       onSubmit={() => {
-        // Nor does a press while the first is under way.
+        // Nor does a press while the first request is in flight.
         if (!isPending && !isDisabled) onSubmit()
       }}
     >

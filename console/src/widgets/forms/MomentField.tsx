@@ -35,7 +35,7 @@ export const MomentField = ({
   ...field
 }: MomentFieldProps) => {
   const input = useRef<HTMLInputElement>(null)
-  // The text that stands for the value: typed text stays as the browser has it.
+  // The text of the value: typed text stays as the browser has it.
   const [typed, setTyped] = useState({ text: inputOfMoment(value), value })
   const text = typed.value === value ? typed.text : inputOfMoment(value)
   // A browser recreates the parts when the step changes, and drops what is half typed. So the step only becomes finer.

@@ -16,7 +16,7 @@ export interface FieldInput {
   readonly error: string | undefined
 }
 
-/** A field for text, by its name in the body: a line of text, or what stands there instead. */
+/** A field for text, by its name in the body: a line of text, or the field that replaces it. */
 type FormField<N extends string> = {
   readonly name: N
   /** Whether it is only there for a new record, or for a stored one. */

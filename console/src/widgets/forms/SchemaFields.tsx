@@ -12,7 +12,7 @@ interface SchemaFieldsProps {
   readonly field: Field
   readonly onChange: (field: Field) => void
   readonly errors: ReadonlyArray<FieldError>
-  /** Where the value stands in the body, such as `body.settings`. */
+  /** The location of the value in the body, such as `body.settings`. */
   readonly at: string
   /** Names the value. The form as a whole needs none. */
   readonly label?: string

@@ -3,11 +3,11 @@ export const t = {
   yes: "Yes",
   no: "No",
   byDefault: (value: string) => `Default: ${value}`,
-  stored: "A value is stored and stays. Type to replace it.",
+  stored: "A value is stored. Type to replace it.",
   removeStored: (label: string) => `Remove the stored value: ${label}`,
   form: "Values",
   moment: {
-    incomplete: "The date is incomplete. Fill in its missing parts, or delete all of them.",
+    incomplete: "The date is incomplete. Fill in the missing parts, or clear the field.",
     missing: "A date and a time are needed.",
     unreadable: "The year must have four digits.",
   },
@@ -30,6 +30,6 @@ export const t = {
   module: "Module",
   allModules: "All modules",
   presets: "Presets",
-  notHeld: "You can give only scopes that you have. The others are disabled.",
+  notHeld: "You can grant only scopes that you have. The others are disabled.",
   scopeOf: (action: string, module: string) => `${action}: ${module}`,
 } as const

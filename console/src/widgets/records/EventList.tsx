@@ -136,7 +136,7 @@ export const EventList = ({
 }: {
   readonly label: string
   readonly filters: EventFilters
-  /** Only so many of the newest. */
+  /** The maximum number of events, newest first. */
   readonly limit?: number
 }) => {
   const isAllowed = useCan("read:organizations")

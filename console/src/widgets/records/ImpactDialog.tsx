@@ -114,7 +114,7 @@ const Effects = ({ impact, titles = {} }: { readonly impact: Impact; readonly ti
 
 const timeOf = (at: number) => new Date(at).toLocaleTimeString()
 
-/** Whether records stand against the change. */
+/** Whether records block the change. */
 export const isBlocked = (found: AnyDryRun | undefined): boolean =>
   found !== undefined && blockingOf(found.impact).length > 0
 

@@ -1,4 +1,4 @@
-/** Links to records. Features do not know each other, so the paths of all screens stand here. */
+/** Links to records. Features do not know each other, so the paths of all screens are here. */
 import { Link } from "@tanstack/react-router"
 import type { ReactNode } from "react"
 import type { Actor } from "../../kernel/Contract.ts"

@@ -1,4 +1,4 @@
-/** A screen that lists records: its heading, the button that creates one, filters, and what stands there when there are none. */
+/** A screen that lists records: its heading, the button that creates one, filters, and the text for an empty list. */
 import { useState } from "react"
 import type { ReactNode } from "react"
 import type { Rows } from "../../kernel/Queries.ts"

@@ -111,7 +111,7 @@ export const RecordPage = ({
   readonly actions: ReadonlyArray<RecordAction>
   /** Whether the person can read the record and not change it. */
   readonly isReadOnly: boolean
-  /** What stands above the tabs. */
+  /** The content above the tabs. */
   readonly before?: ReactNode
   readonly tabs: ReadonlyArray<TabItem>
 }) => {

@@ -1,6 +1,6 @@
 /**
  * A form whose change is run dry before it happens: the first press shows below the fields what it would do, the second one does
- * it. What the dry run finds wrong stands at its field.
+ * it. Errors that the dry run finds appear at their fields.
  */
 import { useMutation } from "@tanstack/react-query"
 import type { ReactNode } from "react"

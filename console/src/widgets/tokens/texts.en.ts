@@ -4,5 +4,5 @@ export const t = {
   scopes: "Scopes",
   lastUsed: "Last used",
   states: { valid: "Active", expired: "Expired", revoked: "Revoked" },
-  unseen: "A token exists whose secret was lost on the way. Revoke it, and issue another one.",
+  unseen: "The token was created, but its secret was not received. Revoke it and issue a new one.",
 } as const

@@ -21,7 +21,7 @@ export class Credentials extends Context.Service<
   {
     /**
      * Returns the live credential of a token. Unknown, altered, expired and revoked tokens and those of another kind
-     * take the same path and fail with the same error (interface specification, section 5.6).
+     * take the same path and fail with the same error.
      */
     readonly authenticate: (
       kind: CredentialKind,

@@ -1,6 +1,6 @@
 /**
- * Verifies tokens of the identity provider (contract, section 4 and section 9, "Credentials"; RFC 8725). Keys come only
- * from the configured provider: key references inside a token (`jku`, `jwk`, `x5u`, `x5c`) are ignored.
+ * Verifies tokens of the identity provider (RFC 8725). Keys come only from the configured provider: key references
+ * inside a token (`jku`, `jwk`, `x5u`, `x5c`) are ignored.
  */
 import { Context, Effect, Layer, Option, Predicate, Redacted, Schema } from "effect"
 import { decodeProtectedHeader, errors, jwtVerify } from "jose"

@@ -9,7 +9,7 @@ import type { Provider } from "../../../kernel/ports/IdentityProvider.ts"
 const FRESH_MS = Duration.toMillis("10 minutes")
 /** Keys older than this are not used, even while the provider is unavailable. */
 const MAX_STALE_MS = Duration.toMillis("1 hour")
-/** Minimum time between two fetches that are caused by an unknown `kid` (contract, section 9). */
+/** Minimum time between two fetches that an unknown `kid` causes, so that forged tokens cannot flood the provider. */
 const UNKNOWN_KEY_PAUSE_MS = Duration.toMillis("30 seconds")
 /** Minimum time between two fetches after a failure. */
 const FAILURE_PAUSE_MS = { withKeys: Duration.toMillis("30 seconds"), without: Duration.toMillis("5 seconds") }

@@ -1,4 +1,4 @@
-/** The tokens of an owner, a service account or an instance: issues, lists, rotates and revokes them (interface specification, 5.12). */
+/** The tokens of an owner, a service account or an instance: issues, lists, rotates and revokes them. */
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import type { ActorReference, Confinement } from "../../../kernel/contract/Caller.ts"

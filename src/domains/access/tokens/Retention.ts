@@ -1,7 +1,4 @@
-/**
- * Emits the expiry event of each token once, and deletes tokens that ended long ago (interface specification, section
- * 8).
- */
+/** Emits the expiry event of each token once, and deletes tokens that ended long ago. */
 import { Context, Effect, Layer } from "effect"
 import { Events } from "../../events/Service.ts"
 import { platformIdentity } from "../../../kernel/contract/Caller.ts"

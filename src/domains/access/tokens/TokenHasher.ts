@@ -1,7 +1,7 @@
 /**
- * Creates tokens and their two hashes (interface specification, section 5.12). The look-up hash finds the row. The
- * salted verification hash uses a pepper that is not in the database, so that a stolen or forged row is useless.
- * Secrets have 256 random bits, so a slow hash would not hinder an attacker.
+ * Creates tokens and their two hashes. The look-up hash finds the row. The salted verification hash uses a pepper that
+ * is not in the database, so that a stolen or forged row is useless. Secrets have 256 random bits, so a slow hash would
+ * not hinder an attacker.
  */
 import { Array, Context, Effect, Layer, Redacted } from "effect"
 import { createHmac, createSecretKey, hash as digest, randomBytes } from "node:crypto"

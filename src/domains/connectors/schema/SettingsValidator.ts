@@ -89,7 +89,7 @@ const collectPointers = (value: unknown, pointer: string, found: Map<unknown, st
   return found
 }
 
-/** Whether a subschema of a schema accepts a value. Other schemas, such as an older version, are not asked. */
+/** Whether a subschema of a schema accepts a value. Other schemas, such as an older version, do not count. */
 export const partValidator = (root: JsonObject): ((subschema: unknown, value: unknown) => boolean) => {
   const compiled = compile(root)
   const pointers = collectPointers(root, "", new Map())

@@ -1,4 +1,4 @@
-/** Maps the entitlements of an instance to flags. Pure (contract, section 9, "Flags"). */
+/** Maps the entitlements of an instance to flags. Pure. */
 import { nearestNumber } from "../../../kernel/values/Decimal.ts"
 import type { Standing } from "../../usage/check/Model.ts"
 import { ENTITLEMENT_PREFIX } from "../Model.ts"

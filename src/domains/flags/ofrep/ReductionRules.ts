@@ -1,4 +1,4 @@
-/** Reduces flags to the rules of one instance: what depends on facts of the service is decided. Pure. */
+/** Reduces flags to the rules of one instance: it decides the conditions on facts of the service. Pure. */
 import { nearestNumber } from "../../../kernel/values/Decimal.ts"
 import { FACTS, holds, isFact, readPath } from "../../../offline/Flags.ts"
 import type { FlagRule, FlagTargeting, Served } from "../../../offline/Flags.ts"
@@ -18,7 +18,7 @@ export interface Facts {
   readonly entitlements: Readonly<Record<string, unknown>>
 }
 
-/** Which facts the conditions of flags name: those of the instance, and of which entitlements. */
+/** The facts that the conditions of flags name: whether any of the instance, and the entitlements. */
 interface NamedFacts {
   readonly ofInstance: boolean
   readonly entitlements: ReadonlyArray<string>

@@ -1,4 +1,4 @@
-/** License keys: tokens that are confined to one instance (contract, part 2, section 11). */
+/** License keys: tokens that are confined to one instance. */
 import { Schema } from "effect"
 import { component } from "../../../kernel/contract/Component.ts"
 import { Slug } from "../../../kernel/values/Slug.ts"

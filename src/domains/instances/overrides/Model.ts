@@ -1,4 +1,4 @@
-/** Overrides: one instance gets other terms than its license (contract, part 2, section 11). */
+/** Overrides: one instance gets other terms than its license. */
 import { Schema } from "effect"
 import { component } from "../../../kernel/contract/Component.ts"
 import { ActorReference } from "../../../kernel/contract/Caller.ts"

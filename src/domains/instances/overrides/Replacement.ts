@@ -16,7 +16,7 @@ import type { Override } from "./Model.ts"
 import { OverridesRepo } from "./Repo.ts"
 import { isSame, overrideErrors, replacingTerms, sentTerms } from "./Rules.ts"
 
-/** A stored override, and whether it is the first, another one, or the same again. */
+/** A stored override, and whether it is new, changed or unchanged. */
 export interface AppliedOverride {
   readonly status: "created" | "updated" | "unchanged"
   readonly override: Override

@@ -1,4 +1,4 @@
-/** Which events the end of an instance's license causes, and when (contract, part 2, section 11). Pure. */
+/** Which events the end of an instance's license causes, and when. Pure. */
 import { Array as Arr, Duration, Order } from "effect"
 import { DAY_MS, nearestWritable } from "../../../kernel/values/Timestamp.ts"
 

@@ -1,6 +1,6 @@
 /**
- * Emits the events about the end of a license, each once per instance and end date (contract, part 2, section 11). A notice and its event
- * are stored in one transaction, under the lock of the instance's schedule. So a killed process emits neither or both, and of two
+ * Emits the events about the end of a license, each once per instance and end date. A notice and its event are stored
+ * in one transaction, under the lock of the instance's schedule. So a killed process emits neither or both, and of two
  * nodes one emits.
  */
 import { Array as Arr, Context, Duration, Effect, Layer } from "effect"
@@ -16,7 +16,7 @@ import type { TermRow } from "./Repo.ts"
 import { daysLeft, noticesOf, planOf } from "./Rules.ts"
 import type { Notice } from "./Rules.ts"
 
-/** Instances per pass, hence at most so many per transaction. */
+/** The maximum number of instances per pass, and so per transaction. */
 export const TERM_BATCH = 500
 
 // A change of an instance waits for the lock of its schedule, and each event takes about a millisecond.
@@ -32,7 +32,7 @@ const payloadOf = ({ event }: Notice, instance: Instance, at: Date) =>
 export class TermNotices extends Context.Service<
   TermNotices,
   {
-    /** Looks at up to {@link TERM_BATCH} due instances of all organizations. Returns how many were due. */
+    /** Processes up to {@link TERM_BATCH} due instances of all organizations. Returns how many were due. */
     readonly emitDue: Effect.Effect<number>
     /** Makes all instances due that were scheduled by other lead times than those of this process. */
     readonly applyLeads: Effect.Effect<void>

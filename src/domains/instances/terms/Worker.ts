@@ -3,7 +3,7 @@ import { Effect, Layer } from "effect"
 import { workInBackground } from "../../../kernel/concurrency/BackgroundWork.ts"
 import { TERM_BATCH, TermNotices } from "./Service.ts"
 
-/** Emits until the process ends. `GET /health/ready` reports the last look. */
+/** Emits until the process ends. `GET /health/ready` reports the last pass. */
 export const layer = Layer.effectDiscard(
   Effect.flatMap(TermNotices, ({ applyLeads, emitDue }) =>
     workInBackground({

@@ -11,7 +11,7 @@ export const readFrame = Effect.fnUntraced(function* <E>(lines: Stream.Stream<st
   const frame: { header?: Header; end?: End; seal?: Seal | undefined } = {}
   yield* Stream.runForEach(lines, (text) =>
     Effect.sync(() => {
-      // Rows are most of the file, and nothing in them is asked for.
+      // Most of the file is rows, and the frame needs nothing from them, so they are not parsed.
       const line = text.startsWith("[") ? undefined : Option.getOrUndefined(parseLine(text))
       if (line !== undefined && !isRow(line)) {
         if ("format" in line) {

@@ -1,5 +1,5 @@
 /**
- * The seal of an organization's file: an HMAC under a key that both installations have, and that nobody has who only holds the file.
+ * The seal of an organization's file: an HMAC under a key that both installations have. The file does not contain it.
  * The digests hold the rows of the organization's tables; the seal also holds the header with its keys, and the people.
  */
 import { createHmac } from "node:crypto"
@@ -7,7 +7,7 @@ import type { PurposeKey, Secrets } from "../../../kernel/ports/KeyRing.ts"
 import { isSameSecret } from "../../../kernel/values/SecretComparison.ts"
 import type { End, Header } from "./MoveRules.ts"
 
-/** Why a file is refused that does not have its seal. */
+/** Why a file without its seal is rejected. */
 export const CHANGED_FILE = "The file was changed after its export: its seal does not fit its lines. Export again."
 
 const keysOf = (secrets: Secrets["Service"]) => secrets.keysFor("organization-file")

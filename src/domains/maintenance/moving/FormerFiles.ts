@@ -80,5 +80,5 @@ export const formerTables: ReadonlyArray<string> = Object.entries(FORMER_TABLES)
   ([table, columns]) => `CREATE TEMP TABLE ${formerTable(table)} (${columns}) ON COMMIT DROP`,
 )
 
-/** The statements that store the rows of the temporary tables in the form of today. */
+/** The statements that store the rows of the temporary tables in the current form. */
 export const convertFormer: ReadonlyArray<string> = [...convertEvents, CONVERT_HASHES]

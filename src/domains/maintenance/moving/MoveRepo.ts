@@ -23,9 +23,9 @@ interface OrganizationRow {
 export class MoveRepo extends Context.Service<
   MoveRepo,
   {
-    /** Makes a transaction read the database as it is now, without timeouts. Call it first in the transaction. */
+    /** Makes a transaction read one snapshot of the database, without timeouts. Call it first in the transaction. */
     readonly readSnapshot: Effect.Effect<void, SqlError>
-    /** Takes the timeouts of statements and of idle time off a transaction. */
+    /** Disables the timeouts for statements and idle time in a transaction. */
     readonly withoutTimeouts: Effect.Effect<void, SqlError>
     /**
      * All tables with rows of organizations, in the order in which they can be inserted, and those that this version
@@ -37,7 +37,7 @@ export class MoveRepo extends Context.Service<
     >
     /** Creates the temporary tables for a file of a version before 0.2.0. */
     readonly createFormerTables: Effect.Effect<void, SqlError>
-    /** Stores what these tables have in the form of today. */
+    /** Stores the rows of these tables in the current form. */
     readonly convertFormer: Effect.Effect<void, SqlError>
     /** The columns that are stored. The database computes generated ones itself. */
     readonly columns: (table: string) => Effect.Effect<ReadonlyArray<Column>, SqlError>

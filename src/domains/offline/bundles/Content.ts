@@ -11,7 +11,7 @@ import { BundlesRepo } from "./Repo.ts"
 import { atSecond, laterOf, timesErrors, timesOf } from "./Rules.ts"
 import type { BundleContent } from "./Rules.ts"
 
-/** What a bundle says, without what its issue adds. */
+/** The content of a bundle, without the properties that its issuance adds. */
 export type CollectedContent = Omit<BundleContent, "id" | "sequence" | "next">
 
 /** The values of flags that have one. A flag without a value keeps the default of the code. */

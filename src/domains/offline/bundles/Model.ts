@@ -1,4 +1,4 @@
-/** Offline bundles: signed snapshots of instances, for products without a network (design, A). */
+/** Offline bundles: signed snapshots of instances, for products without a network. */
 import { Schema } from "effect"
 import { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { component } from "../../../kernel/contract/Component.ts"

@@ -1,4 +1,4 @@
-/** The life of a bundle and its claims (design, A1). Pure. */
+/** The lifetime of a bundle, and its claims. Pure. */
 import { issuerOf } from "../../signing/Issuer.ts"
 import type { PublicKey } from "../../signing/Model.ts"
 import type { RequestedAllowance } from "../../usage/allowances/Model.ts"
@@ -9,10 +9,10 @@ import type { InstanceSubject } from "../../instances/Model.ts"
 import { DEFAULT_GRACE_SECONDS, DEFAULT_TTL_SECONDS } from "./Model.ts"
 import type { Binding, IssueOfflineBundle } from "./Model.ts"
 
-/** Usage is accepted for so many seconds after the end of a bundle: 90 days. */
+/** How many seconds after the end of a bundle its usage is accepted: 90 days. */
 const USAGE_SECONDS = 7_776_000
 
-/** A bundle and a list are at most so long: verifiers read no more. */
+/** The maximum length of a bundle and of a list. Verifiers reject longer ones. */
 export const MAX_BUNDLE_CHARACTERS = 262_144
 
 /** The instants of a bundle, in seconds since 1970. */
@@ -55,7 +55,7 @@ export const timesOf = (
   }
 }
 
-/** A bundle of which no instant is valid is of no use. `at` must be before the end of access. */
+/** Validation errors of the times: a bundle must be valid at some instant. `at` must be before the end of access. */
 export const timesErrors = ({ exp, nbf }: BundleTimes): ReadonlyArray<ValidationError> =>
   nbf < exp ? [] : [{ location: "body.ttlSeconds", message: "must reach beyond the start of the license" }]
 
@@ -85,7 +85,7 @@ export const withAllowances = (
       : { ...entitlement, allowance: decimalText(decimalOfAmount(allowance.quantity)) }
   })
 
-/** Everything that a bundle says. */
+/** The content of a bundle. */
 export interface BundleContent {
   readonly organizationId: string
   readonly id: string
@@ -99,10 +99,7 @@ export interface BundleContent {
   readonly next: PublicKey | null
 }
 
-/**
- * The claims as JSON. `license.end` is when access ends, so that the license's grace period holds offline too (contract, part 2,
- * section 12).
- */
+/** The claims as JSON. `license.end` is when access ends, so that the license's grace period holds offline too. */
 export const claimsText = (content: BundleContent): string => {
   const { access, grants, next, subject, times } = content
   const { family, name, slug, type, version } = subject.license

@@ -1,4 +1,4 @@
-/** What happens when lines do not follow from what is stored. */
+/** Handles lines that do not follow from the stored ones. */
 import { Effect, Option } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import { Transaction, Transactions } from "../../../kernel/database/Transactions.ts"
@@ -16,7 +16,7 @@ const forked = ({ index, number }: LedgerLine) =>
     detail: `The line ${number}, body.lines[${index}], does not follow from what is stored. The ledger was copied, restored or rewritten: begin a new one with a new source.`,
   })
 
-/** Fails an upload because of a line that does not follow. The refusal rolls back, so the event is written after it. */
+/** Fails an upload because of a line that does not follow. The rejection rolls back, so the event is emitted afterwards. */
 export const makeForkFailure = Effect.gen(function* () {
   const repo = yield* LedgersRepo
   const instances = yield* Instances

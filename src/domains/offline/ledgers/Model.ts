@@ -1,4 +1,4 @@
-/** Ledgers: what sites wrote down of their usage (design, A5). */
+/** Ledgers: the usage that sites without a network recorded. */
 import { Schema } from "effect"
 import { component } from "../../../kernel/contract/Component.ts"
 import { Timestamp } from "../../../kernel/values/Timestamp.ts"
@@ -81,7 +81,7 @@ export const OfflineUsageUpload = Schema.Struct({
 )
 export type OfflineUsageUpload = typeof OfflineUsageUpload.Type
 
-/** What is stored of a ledger. */
+/** A ledger as it is stored. */
 export const OfflineLedger = Schema.Struct({
   instance: Schema.String.annotate({ description: "Slug of the instance" }),
   source: Schema.String,
@@ -97,7 +97,7 @@ export const OfflineLedger = Schema.Struct({
 )
 export type OfflineLedger = typeof OfflineLedger.Type
 
-/** What the event of an upload tells about it. */
+/** The payload of the event of an upload. */
 export const uploadFields = {
   accepted: Schema.Int,
   rejected: Schema.Int.annotate({ description: "How many new lines cannot count" }),

@@ -1,4 +1,4 @@
-/** The chain of a ledger's lines, and which bundle a line counts by (design, A5). Pure. */
+/** The chain of a ledger's lines, and the bundle that each line counts under. Pure. */
 import { Predicate } from "effect"
 import { createHash } from "node:crypto"
 import type { ValidationError } from "../../../kernel/contract/Problem.ts"
@@ -33,7 +33,7 @@ export interface LedgerLine {
 const own = (event: object, name: string): unknown =>
   Object.hasOwn(event, name) ? Reflect.get(event, name) : undefined
 
-// The text may be any: too many levels are no object for us either.
+// The text can be anything. We reject too many levels, as we reject a text that is not an object.
 const objectOf = (text: string): object | undefined => {
   try {
     const parsed = parseJson(text)
@@ -62,7 +62,7 @@ const parseLine = (source: string, text: string, index: number): LedgerLine | Va
 
 const isLine = (parsed: LedgerLine | ValidationError): parsed is LedgerLine => "hash" in parsed
 
-/** Parses lines. A text that is no line of the ledger is a validation error. */
+/** Parses lines. A text that is not a line of the ledger is a validation error. */
 export const parseLines = (
   source: string,
   texts: ReadonlyArray<string>,
@@ -71,12 +71,12 @@ export const parseLines = (
   return { lines: parsed.filter(isLine), errors: parsed.flatMap((line) => (isLine(line) ? [] : [line])) }
 }
 
-/** How lines go on from a position. Lines that are stored already are not among the new ones. */
+/** How lines continue from a position. Lines that are already stored are not among the new ones. */
 export type Continuation =
   | { readonly status: "FOLLOWS"; readonly position: LedgerPosition; readonly added: ReadonlyArray<LedgerLine> }
   /** The line `next` is missing before the line at `index`. */
   | { readonly status: "GAP"; readonly next: number; readonly index: number }
-  /** The line does not follow from the one before, or is another one than the stored one. */
+  /** The line does not follow from the one before, or differs from the stored one. */
   | { readonly status: "FORKED"; readonly line: LedgerLine }
 
 /**
@@ -116,7 +116,10 @@ export const bundleIdOf = ({ event }: LedgerLine): string | undefined => {
   return typeof id === "string" && UUID.test(id) ? id : undefined
 }
 
-/** When usage of a line counts, by the bundle that it names, or why it cannot count. A revoked bundle counts: it is a fact. */
+/**
+ * When usage of a line counts, by the bundle that it names, or why it cannot count. Usage under a revoked bundle counts,
+ * because it happened.
+ */
 export const windowOf = (line: LedgerLine, bundle: NamedBundle | undefined, at: Date): UsageWindow | Outcome => {
   const id = bundleIdOf(line)
   if (id === undefined) return invalidEvent("`bundleid` is missing or invalid.")
@@ -128,7 +131,7 @@ export const windowOf = (line: LedgerLine, bundle: NamedBundle | undefined, at: 
   return { from: new Date(issuedAt.getTime() - MAX_BEHIND_MS), until: expiresAt }
 }
 
-/** The greatest of some sequences; `null` if there is none. */
+/** The highest of these sequences; `null` if there is none. */
 export const newestOf = (sequences: ReadonlyArray<number | null>): number | null =>
   sequences.reduce<number | null>(
     (newest, sequence) => (sequence !== null && (newest === null || sequence > newest) ? sequence : newest),

@@ -1,4 +1,4 @@
-/** Revocation lists: which bundles are void (design, A4). */
+/** Revocation lists: which bundles are void. */
 
 /** The `typ` of the header. */
 export const LIST_TYPE = "keyshelf-revocations+jwt"

@@ -1,8 +1,8 @@
-/** The times and the text of revocation lists (design, A4). Pure. */
+/** The times and the text of revocation lists. Pure. */
 import { HOUR_MS } from "../../../kernel/values/Timestamp.ts"
 import type { Revocation } from "./Model.ts"
 
-/** A list is fresh for so many seconds: 7 days. */
+/** How many seconds a list is fresh: 7 days. */
 const LIST_SECONDS = 604_800
 
 /** The full hour of an instant. A list of an hour and a number is the same on all nodes. */

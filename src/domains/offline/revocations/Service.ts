@@ -1,4 +1,4 @@
-/** Revocation lists: what makes bundles void, and the signed list that verifiers read. */
+/** Voids bundles, and signs the list of void bundles that verifiers read. */
 import { Context, Effect, Layer, Option } from "effect"
 import { makeLruCache } from "../../../kernel/concurrency/LruCache.ts"
 import { Transaction } from "../../../kernel/database/Transactions.ts"
@@ -10,7 +10,7 @@ import type { Revocation } from "./Model.ts"
 import { RevocationsRepo } from "./Repo.ts"
 import { fullHour, hourAfter, listText } from "./Rules.ts"
 
-// Anyone may ask for lists, so they are signed once an hour. The unit is characters.
+// Anyone may read lists, so each is signed once an hour. The unit is characters.
 const MAX_CACHED_CHARACTERS = 32_000_000
 
 /** Voids bundles and signs the lists of void ones. */
@@ -46,7 +46,7 @@ export class RevocationLists extends Context.Service<
 
         add: Effect.fnUntraced(function* (organizationId, revocation) {
           yield* Transaction
-          // What has expired needs no list.
+          // Bundles that have expired need no revocation.
           if (revocation.until <= revocation.revokedAt) return
           yield* repo.raiseNumber(organizationId)
           yield* repo.add(organizationId, { ...revocation, until: hourAfter(revocation.until) })

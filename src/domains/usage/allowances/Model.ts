@@ -1,4 +1,4 @@
-/** Allowances: units per period that are reserved for a site without a network (design of offline use and audit, A5). */
+/** Allowances: units per period that are reserved for a site without a network. */
 import { Schema } from "effect"
 import { component } from "../../../kernel/contract/Component.ts"
 import { Amount } from "../../../kernel/values/Decimal.ts"

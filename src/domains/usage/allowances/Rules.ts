@@ -1,4 +1,4 @@
-/** Rules of allowances: what can be reserved for a site, and whether it fits (design of offline use and audit, A5). Pure. */
+/** Rules of allowances: what can be reserved for a site, and whether it fits. Pure. */
 import { BigDecimal } from "effect"
 import type { ValidationError } from "../../../kernel/contract/Problem.ts"
 import { decimalOfAmount, decimalText, isStorable, storedDecimal, zero } from "../../../kernel/values/Decimal.ts"

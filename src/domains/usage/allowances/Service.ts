@@ -15,7 +15,7 @@ import { AllowancesRepo } from "./Repo.ts"
 import type { AllowingBundle } from "./Repo.ts"
 import { instantsToFit, meterErrors, rejectionOf, requestErrors, withPromisedGrant } from "./Rules.ts"
 
-/** What a bundle asks to reserve. */
+/** The allowances that a bundle reserves. */
 interface AllowanceRequest {
   /** Slug of the instance, whose row is locked. */
   readonly instance: string
@@ -31,8 +31,8 @@ export class Allowances extends Context.Service<
   Allowances,
   {
     /**
-     * Reserves what a bundle asks for: from this moment, nothing else can use it. Returns why it does not fit, after
-     * which the transaction must be rolled back; `undefined` if it does. Fails on entitlements that cannot be reserved.
+     * Reserves the allowances of a bundle: from then on, nothing else can use them. Returns why they do not fit, after
+     * which the transaction must be rolled back; `undefined` if they do. Fails on entitlements that cannot be reserved.
      */
     readonly hold: (
       bundle: AllowingBundle,

@@ -1,4 +1,4 @@
-/** The check that consumes: it uses what it allows, all of it or nothing (contract section 9, "Check"). */
+/** The check that consumes: it uses what it allows, all of it or nothing. */
 import { Context, Effect, Exit, Layer } from "effect"
 import { InstanceNotFound } from "../../instances/Errors.ts"
 import { Caller } from "../../../kernel/contract/Caller.ts"
@@ -15,7 +15,7 @@ import { CheckRepo } from "./Repo.ts"
 
 type Rejection = InstanceNotFound | ValidationFailed
 
-/** Finds the instance of a check of which no entitlement exists, or fails. */
+/** Finds the instance of a check whose entitlements all do not exist, or fails. */
 type FindInstance = (
   organizationId: string,
   slug: string,

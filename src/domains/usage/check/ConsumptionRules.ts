@@ -1,4 +1,4 @@
-/** Decides a check that consumes, and what it leaves of its accounts (contract section 9, "Check"). Pure. */
+/** Decides a check that consumes, and what it leaves of its accounts. Pure. */
 import { BigDecimal } from "effect"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { decimalOfAmount, isStorable, one, zero } from "../../../kernel/values/Decimal.ts"

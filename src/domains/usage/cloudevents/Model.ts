@@ -1,4 +1,4 @@
-/** Usage events in the CloudEvents format (contract, section 5). */
+/** Usage events in the CloudEvents format. */
 import { Schema } from "effect"
 import { component } from "../../../kernel/contract/Component.ts"
 
@@ -18,7 +18,7 @@ export const CloudEvent = Schema.Record(Schema.String, Schema.Any).annotate({
     "CloudEvents 1.0: `specversion`, `id`, `source`, `subject` (slug of the instance), `type` (slug of the entitlement), `time` (default now), `data.value`, `data.uniqueKey`, or the same JSON as bytes in `data_base64`. Extension attributes are ignored",
 })
 
-// An event that is no object is rejected as such. This only describes the items.
+// An event that is not an object is rejected with its own outcome. This only describes the items.
 const anyEvent = Schema.makeFilter<unknown>(() => true, { toJsonSchema: () => ({ type: "object" }) })
 
 export const CloudEventBatch = Schema.Array(Schema.Any.check(anyEvent))

@@ -1,6 +1,4 @@
-/**
- * Usage as CloudEvents 1.0: each event has its own outcome and is counted once (contract sections 5 and 9, "Usage").
- */
+/** Usage as CloudEvents 1.0: each event has its own outcome and is counted once. */
 import { Context, Effect, Exit, Layer, Option } from "effect"
 import { Caller, mayUseInstance } from "../../../kernel/contract/Caller.ts"
 import { MissingScope, ValidationFailed } from "../../../kernel/contract/Problem.ts"

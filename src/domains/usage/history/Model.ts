@@ -1,4 +1,4 @@
-/** Usage that can be seen and mended: its events, and its history in buckets (contract, part 2, section 11). */
+/** Usage that can be viewed and corrected: its events, and its history in buckets. */
 import { Schema } from "effect"
 import { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { component } from "../../../kernel/contract/Component.ts"

@@ -1,4 +1,4 @@
-/** Keeps the hours of totals with many events, so that a history need not read the events. A job of the sweeper. */
+/** Sums the events of large totals by hour, so that a history need not read the events. A job of the sweeper. */
 import { Context, Effect, Layer } from "effect"
 import type { RetentionJob } from "../../../kernel/database/ExpiredRows.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"

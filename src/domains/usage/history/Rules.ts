@@ -192,8 +192,8 @@ const contributionOfDay =
   }
 
 /**
- * What the hours of a total contribute. Events before its newest `set` count no more. The hour of the set itself has the rest: what the
- * total has and the later hours have not. So the hours add up to the total.
+ * What the hours of a total contribute. Events before its newest `set` no longer count. The hour of the set itself has the rest: the part of
+ * the total that the later hours do not have. So the hours add up to the total.
  */
 export const contributions = (
   method: ReportAggregation,

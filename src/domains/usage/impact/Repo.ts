@@ -1,4 +1,4 @@
-/** SQL of the impact of a change: what checks of instances decide on. */
+/** SQL of the impact of a change: the basis of checks of instances. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { records } from "../../../kernel/database/Statements.ts"
@@ -16,7 +16,7 @@ export type ImpactRow = CheckedInstance &
   }
 
 /**
- * Which entitlements of an instance are looked at: one, or all that these license versions or overrides of it grant.
+ * Which entitlements of an instance are checked: one, or all that these license versions or overrides of it grant.
  */
 export type LookedAt = { readonly entitlement: string } | { readonly licenseIds: ReadonlyArray<string> }
 
@@ -24,7 +24,7 @@ export type LookedAt = { readonly entitlement: string } | { readonly licenseIds:
 export class ImpactRepo extends Context.Service<
   ImpactRepo,
   {
-    /** What checks of these instances decide on. */
+    /** The basis of checks of these instances. */
     readonly checked: (
       organizationId: string,
       ids: ReadonlyArray<string>,

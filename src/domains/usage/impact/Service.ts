@@ -1,4 +1,4 @@
-/** Which checks of instances a change would turn (contract, part 2, sections 11 and 12). */
+/** Finds the checks of instances whose result a change would change. */
 import { Context, Effect, Layer } from "effect"
 import type { TurningCheck } from "../../../kernel/contract/dryruns/Impact.ts"
 import { zero } from "../../../kernel/values/Decimal.ts"
@@ -43,7 +43,7 @@ const afterwards = (row: ImpactRow): Row => ({
   graceDays: row.graceAfter,
 })
 
-/** The checks that turn from before to after a change. */
+/** The checks whose result differs before and after a change. */
 export const turningBetween = (before: DecidedChecks, after: DecidedChecks): ReadonlyArray<TurningCheck> =>
   Array.from(before).flatMap(([key, { decision: earlier, entitlement, slug }]) => {
     const later = after.get(key)?.decision
@@ -52,17 +52,17 @@ export const turningBetween = (before: DecidedChecks, after: DecidedChecks): Rea
     return [{ slug, entitlement, usage, limit, reason: { before: earlier.reason, after: later.reason } }]
   })
 
-/** Finds what a change of terms would turn. */
+/** Finds the checks whose result a change of terms would change. */
 export class LicenseImpact extends Context.Service<
   LicenseImpact,
   {
-    /** The checks of these instances that would turn with another license version. */
+    /** The checks of these instances whose result would change with another license version. */
     readonly turning: (
       organizationId: string,
       instanceIds: ReadonlyArray<string>,
       toLicenseId: string,
     ) => Effect.Effect<ReadonlyArray<TurningCheck>>
-    /** Checks of these instances at an instant, as things are in the transaction. */
+    /** Checks of these instances at an instant, by the state within the transaction. */
     readonly checks: (
       organizationId: string,
       instanceIds: ReadonlyArray<string>,

@@ -1,4 +1,4 @@
-/** Leases: the seats of a `CONCURRENT` entitlement (contract, part 2, section 11). */
+/** Leases: the seats of a `CONCURRENT` entitlement. */
 import { Schema } from "effect"
 import { component } from "../../../kernel/contract/Component.ts"
 import { Uuid } from "../../../kernel/values/Identifiers.ts"

@@ -22,8 +22,8 @@ export const leaseValidationError = (meter: Omit<Meter, "grant">): UsageValidati
       }
 
 /**
- * Decides on a seat, where so many others come first: all live leases for a new one, those that were acquired before for one that is
- * renewed. So if the limit falls, the latest leases lose their seats.
+ * Decides on a seat. `others` is how many leases have precedence: for a new lease all live ones, for a renewal those that were
+ * acquired before it. So if the limit falls, the latest leases lose their seats.
  */
 export const decideSeat = (meter: Meter, others: number, at: Date): Decision =>
   decide({
@@ -48,7 +48,7 @@ export const seatsOf = (meter: Meter): number => {
 /** The end of the UTC day of an instant. A lease that ended is deleted after it. */
 export const endOfDay = (instant: Date): Date => new Date(Math.ceil(instant.getTime() / DAY_MS) * DAY_MS)
 
-/** The detail of a refused lease. */
+/** The detail of a rejected lease. */
 export const leaseRefusalText = (meter: Meter, { reason }: Decision, held: number): string =>
   refusalText(meter, reason) ??
   `The limit of "${meter.entitlement}" of "${meter.instance}" is ${limitText(meter)}; ${held} hold one.`

@@ -1,6 +1,6 @@
 /**
  * Use cases of leases. Acquiring, renewing and releasing are decided one after the other for an instance and an entitlement, at instants that
- * never go back, whatever the clocks of the nodes are. So a seat that one node found free is not renewed by another.
+ * never go back, even if the clocks of the nodes differ. So a seat that one node found free is not renewed by another.
  */
 import { Context, Effect, Layer } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"

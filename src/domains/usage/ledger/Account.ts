@@ -73,10 +73,10 @@ export interface MeterUse {
 export const meterName = ({ entitlement, instance }: Pick<Meter, "entitlement" | "instance">): string =>
   JSON.stringify([instance, entitlement])
 
-// A batch has hundreds of instants of the same few meters, and nearly all lie in one period.
+// A batch has hundreds of instants of the same few meters, and nearly all are in one period.
 const lastPeriods = new WeakMap<Meter, { readonly period: Period; readonly name: string }>()
 
-/** Computes the period of an instant. A meter that is no `NUMBER` has one that never ends. */
+/** Computes the period of an instant. A meter that is not a `NUMBER` has one that never ends. */
 export const meterPeriodAt = (meter: Meter, at: Date): Period =>
   periodOf(meter, meter, at) ?? { start: meter.startLicenseDate, end: null }
 

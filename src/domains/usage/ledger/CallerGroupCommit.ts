@@ -16,7 +16,7 @@ export const makeCallerGroupCommit = Effect.fnUntraced(function* <Request, A, E>
   const grouped = makeGroupCommit(inTransaction)
 
   return Effect.fnUntraced(function* (request: Request) {
-    // An idempotency key's transaction must contain what it answers, so its request cannot share another one.
+    // The transaction of an idempotency key stores the response, so its request cannot share another transaction.
     if (Option.isSome(yield* Effect.serviceOption(Transaction))) {
       const [answer] = yield* inTransaction([request])
       return yield* answer ?? unanswered

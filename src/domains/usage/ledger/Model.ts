@@ -1,4 +1,4 @@
-/** Meters, and usage as the API returns it (contract, section 5). */
+/** Meters, and usage as the API returns it. */
 import { Schema } from "effect"
 import { component } from "../../../kernel/contract/Component.ts"
 import { Amount } from "../../../kernel/values/Decimal.ts"

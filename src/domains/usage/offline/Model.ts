@@ -1,4 +1,4 @@
-/** Usage that happened without a connection, and what it has of allowances (design, A5). */
+/** Usage that happened without a connection, and the allowances that cover it. */
 import { Schema } from "effect"
 import { component } from "../../../kernel/contract/Component.ts"
 import { Amount } from "../../../kernel/values/Decimal.ts"

@@ -1,4 +1,4 @@
-/** Counts usage that happened without a connection, through the accounts of all usage (design, A5). */
+/** Counts usage that happened without a connection, through the accounts of all usage. */
 import { Context, Effect, Layer, Option } from "effect"
 import { Caller, mayLowerUsage } from "../../../kernel/contract/Caller.ts"
 import { MissingScope } from "../../../kernel/contract/Problem.ts"

@@ -3,8 +3,8 @@
  * it concurrently.
  *
  * A drop: 1. a trigger notes from now on which totals change; 2. part by part, events are summed; 3. what has changed is summed again;
- * 4. under a lock of milliseconds, the rest of the changes is summed, the sums begin to apply, and the partition is dropped. A lock that
- * is not free within 100 ms is tried again in the next sweep.
+ * 4. under a lock of milliseconds, the rest of the changes is summed, the sums begin to apply, and the partition is dropped. If a lock
+ * is not free within 100 ms, the next sweep tries again.
  */
 import { Context, Effect, Layer, Option } from "effect"
 import { isSqlError } from "effect/sql/SqlError"
@@ -19,10 +19,10 @@ import { SumsRepo } from "./SumsRepo.ts"
 
 /** How many months ahead partitions are created. */
 export const MONTHS_AHEAD = 6
-// Late usage is of these months.
+// Late usage belongs to these months.
 const MONTHS_BEHIND = 2
 
-// Limits of one sweep, so that other jobs get their turn.
+// Limits of one sweep, so that other jobs can run.
 const MAX_PARTS = 200
 const MAX_DROPS = 12
 
@@ -90,7 +90,7 @@ const creation = Effect.gen(function* () {
   })
 })
 
-/** Drops months of which no events are retained. */
+/** Drops months whose retention has ended. */
 const dropping = Effect.gen(function* () {
   const repo = yield* UsagePartitionsRepo
   const sums = yield* SumsRepo

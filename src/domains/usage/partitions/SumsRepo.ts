@@ -13,22 +13,22 @@ export interface InstanceId {
   readonly instanceId: string
 }
 
-/** About so many events are summed by one transaction. More, if an instance has more. */
+/** The number of events that one transaction sums. If an instance has more, it sums all of them. */
 const EVENTS_AT_ONCE = 50_000
 
 /** Sums of events that are dropped. */
 export class SumsRepo extends Context.Service<
   SumsRepo,
   {
-    /** Lets the transaction sum for long, by index, whatever the statistics of the partition are. Call it first. */
+    /** Lifts the transaction's statement timeout, and makes it use indexes whatever the partition's statistics say. Call it first. */
     readonly prepare: Effect.Effect<void>
     /** The last instance of the next part of a partition; none if the part reaches to its end. */
     readonly partEnd: (partition: string, after: InstanceId) => Effect.Effect<Option.Option<InstanceId>>
     /**
-     * Sums the events of the instances after one, up to another one. Hours of earlier drops go: their days are there.
+     * Sums the events of the instances after one, up to another one. It deletes the hours of earlier drops, because their days are stored.
      */
     readonly sumPart: (partition: string, after: InstanceId, end: InstanceId | null) => Effect.Effect<void>
-    /** Sums once more some totals whose events have changed since they were summed. Returns how many there were. */
+    /** Sums some totals again whose events changed after they were summed. Returns how many. */
     readonly sumChanged: (partition: string, count: number) => Effect.Effect<number>
   }
 >()("keyshelf/usage/partitions/SumsRepo") {
@@ -38,7 +38,7 @@ export class SumsRepo extends Context.Service<
   )
 }
 
-/** Sums events of a partition. The sums of before are replaced. */
+/** Sums events of a partition. Earlier sums are replaced. */
 const summing = (sql: PgClient.PgClient) => {
   const isUnique = sql.literal(`JOIN entitlements unique_count ON unique_count.organization_id = e.organization_id
     AND unique_count.id = e.entitlement_id AND unique_count.aggregation_method = 'UNIQUE_COUNT'`)

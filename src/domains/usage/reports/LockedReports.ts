@@ -27,7 +27,7 @@ import {
   bodyValidationError,
 } from "./Rules.ts"
 
-/** The report as it is stored with its transaction id, to recognize it when it is sent again. */
+/** The report as it is stored with its transaction id, to recognize a repeated report. */
 const storedReport = (report: ReportUsage) => {
   const value = reportedValue(report)
   return {

@@ -1,4 +1,4 @@
-/** Bodies of usage reports (contract, section 5). */
+/** Bodies of usage reports. */
 import { Schema } from "effect"
 import { component } from "../../../kernel/contract/Component.ts"
 import { FreeObject, Text } from "../../../kernel/values/Text.ts"

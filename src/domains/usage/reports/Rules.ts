@@ -1,4 +1,4 @@
-/** Validates reports and turns them into events (contract section 9, "Usage"; docs/usage.md). Pure. */
+/** Validates reports and turns them into events (docs/usage.md). Pure. */
 import { BigDecimal, Predicate } from "effect"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { invalid, MissingScope } from "../../../kernel/contract/Problem.ts"

@@ -1,4 +1,4 @@
-/** Reservations: quantities that are reserved for a limited time (contract, section 9, "Reservations"). */
+/** Reservations: quantities that are reserved for a limited time. */
 import { Schema } from "effect"
 import { component } from "../../../kernel/contract/Component.ts"
 import { ActorReference } from "../../../kernel/contract/Caller.ts"

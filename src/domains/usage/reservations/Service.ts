@@ -1,6 +1,6 @@
 /**
- * Use cases of reservations (contract, section 9, "Reservations"; docs/usage.md). They are decided under the locks of
- * the totals to which they may be committed.
+ * Use cases of reservations (docs/usage.md). They are decided under the locks of the totals to which they may be
+ * committed.
  */
 import { Context, Effect, Layer } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"

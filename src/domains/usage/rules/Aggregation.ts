@@ -1,5 +1,5 @@
 /**
- * Aggregates usage events to the usage of a period (contract section 5, "Entitlements, usage, check"). Pure.
+ * Aggregates usage events to the usage of a period. Pure.
  *
  * {@link fold} is the definition: events in the order of their timestamps, and of arrival where timestamps are equal.
  * {@link add} computes the same total in constant time, event by event in the order of arrival. {@link valueOf}
@@ -133,7 +133,7 @@ export interface Summary {
   /** The value of that `set`. */
   readonly replacedBy: BigDecimal.BigDecimal | null
   readonly count: number
-  /** The number of different unique keys. */
+  /** The number of distinct unique keys. */
   readonly keys: number
   /** `null` if there are no events. */
   readonly sum: BigDecimal.BigDecimal | null

@@ -1,5 +1,5 @@
 /**
- * The check decision: may this instance use this entitlement, now and this much (contract sections 5 and 9, "Check").
+ * The check decision: may this instance use this entitlement, now and this much.
  *
  * Quantities are exact decimals. The figures of the response become JavaScript numbers only after all comparisons.
  */
@@ -11,7 +11,7 @@ import type { AppliedOverride } from "../../instances/overrides/Model.ts"
 import { contains } from "./Period.ts"
 import type { Period } from "./Period.ts"
 
-/** The reasons of a check: the first four allow, the others deny (contract section 5). */
+/** The reasons of a check: the first four allow, the others deny. */
 export const checkReasons = [
   "GRANTED",
   "UNLIMITED",
@@ -26,7 +26,7 @@ export const checkReasons = [
 
 export type CheckReason = (typeof checkReasons)[number]
 
-/** What an instance is granted of one entitlement (contract section 5, "Licenses"; part 2, section 11, "Overrides"). */
+/** What an instance is granted of one entitlement. */
 export interface Grant {
   /** A decimal in the entitlement's units per period, `-1` for unlimited; a boolean; or a configuration object. */
   readonly value: BigDecimal.BigDecimal | boolean | Readonly<Record<string, unknown>>
@@ -50,7 +50,7 @@ export interface Basis {
   readonly period: Period | null
 }
 
-/** A license is running in `[startLicenseDate, endLicenseDate)`, then in grace for so many days. Without an end it never expires. */
+/** A license is running in `[startLicenseDate, endLicenseDate)`, then in grace for its days of grace. Without an end it never expires. */
 export interface Term {
   readonly startLicenseDate: Date
   readonly endLicenseDate: Date | null
@@ -113,8 +113,7 @@ export interface Decision {
  *
  * What is allowed after the end of the license, in its grace period, has the reason `IN_GRACE` instead.
  *
- * The order is part of the product: the reason of an expired license is the expiry, not a reached limit. The rules are
- * contract section 5, "Entitlements, usage, check", and section 9, "Check".
+ * The order is part of the product: the reason of an expired license is the expiry, not a reached limit.
  */
 export const decide = (subject: CheckSubject): Decision => {
   const reason = reasonFor(subject)
@@ -135,10 +134,7 @@ export const decide = (subject: CheckSubject): Decision => {
 export const allows = (reason: CheckReason): boolean =>
   reason === "GRANTED" || reason === "UNLIMITED" || reason === "SOFT_LIMIT" || reason === "IN_GRACE"
 
-/**
- * The figures of a limit, a usage and what reservations hold. After a consumed check they describe the new state
- * (contract section 9, "Check").
- */
+/** The figures of a limit, a usage and what reservations hold. After a consumed check they describe the new state. */
 export const figures = (
   limit: BigDecimal.BigDecimal,
   usage: BigDecimal.BigDecimal,

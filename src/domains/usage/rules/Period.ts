@@ -1,6 +1,5 @@
 /**
- * Usage periods: the intervals in which an entitlement's usage is added up before it starts again from zero (contract
- * section 5, "Entitlements, usage, check").
+ * Usage periods: the intervals in which an entitlement's usage is added up before it is reset to zero.
  *
  * Every boundary is `origin + n * length`. It is computed from the origin, not from the previous boundary, so that a
  * short month does not move later ones: 31 Jan, 28 Feb, 31 Mar. Nothing is stored and no job runs at a boundary.
@@ -17,7 +16,7 @@ export interface Period {
   readonly end: Date | null
 }
 
-/** Whether an instant lies in a period. */
+/** Whether an instant is in a period. */
 export const contains = ({ end, start }: Period, at: Date): boolean =>
   !isBefore(at, start) && (end === null || isBefore(at, end))
 
@@ -40,8 +39,8 @@ export interface PeriodQuery {
  * to 9999.
  *
  * A lifetime period (`resetPeriod` is `null`) starts at the license start under either anchor, because no usage can be
- * older (contract section 9, "Usage"). It never ends. It is the only period that may not contain `at`: before the
- * license start there is no usage. Resetting periods exist before the license start too, and it does not shorten them.
+ * older. It never ends. It is the only period that may not contain `at`: before the license start there is no usage.
+ * Resetting periods exist before the license start too, and it does not shorten them.
  */
 export const periodAt = ({ resetPeriod, resetAnchor, licenseStart, at }: PeriodQuery): Period => {
   if (resetPeriod === null) return { start: licenseStart, end: null }

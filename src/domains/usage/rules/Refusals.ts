@@ -2,7 +2,7 @@
 import type { CheckReason } from "./Decision.ts"
 import type { CheckedInstance } from "./Terms.ts"
 
-/** The detail of a refusal; `undefined` if a limit was reached. */
+/** The detail of a denial; `undefined` if a limit was reached. */
 export const refusalText = (
   meter: CheckedInstance & { readonly entitlement: string },
   reason: CheckReason,

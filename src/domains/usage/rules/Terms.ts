@@ -19,7 +19,7 @@ export interface CheckedInstance {
   readonly license: string
   readonly startLicenseDate: Date
   readonly endLicenseDate: Date | null
-  /** For how many days after the end of the license access goes on. */
+  /** How many days after the end of the license access continues. */
   readonly graceDays: number
   /** Read only for an explanation. */
   readonly facts?: LicenseFacts
@@ -38,7 +38,7 @@ export interface CheckedEntitlement extends GrantedTerms, HeldParts {
   readonly configuration?: Readonly<Record<string, unknown>> | null
 }
 
-/** A row without an entitlement is an instance of which only unknown entitlements were requested. */
+/** A row without an entitlement is an instance for which only unknown entitlements were requested. */
 export type CheckRow = CheckedInstance & (CheckedEntitlement | { readonly entitlement: null })
 
 type Resetting = Pick<CheckedEntitlement, "type" | "resetPeriod" | "resetAnchor">

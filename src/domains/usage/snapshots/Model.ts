@@ -1,4 +1,4 @@
-/** What an instance is granted over a time to come, for products that cannot ask: offline bundles (design, A1). */
+/** What an instance is granted over a future period, for products without a network: offline bundles. */
 import type { AggregationMethod } from "../../entitlements/Model.ts"
 
 /** A `NUMBER` in a snapshot. Amounts are decimal texts, so that no reader rounds them. */
@@ -35,7 +35,7 @@ export interface Life {
   readonly until: Date
 }
 
-/** The grants and periods of a time to come. */
+/** The grants and periods of a future period of time. */
 export interface Grants {
   readonly entitlements: ReadonlyArray<EntitlementSnapshot>
   readonly periods: Readonly<Record<string, PeriodStarts>>

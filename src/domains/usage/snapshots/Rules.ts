@@ -1,6 +1,6 @@
 /**
- * What may be promised for a time to come: never more than a check at any instant of it would allow, by what is known now (design,
- * A, "Principle"). Pure.
+ * What may be promised for a future period: never more than a check at any instant of it would allow, by what is known now. A site
+ * without a network cannot be corrected later. Pure.
  */
 import { BigDecimal } from "effect"
 import { decimalText } from "../../../kernel/values/Decimal.ts"
@@ -24,7 +24,7 @@ interface Used {
   readonly from: Date
 }
 
-/** The grant at each instant of a life at which it may become another one. */
+/** The grants at the instants of a lifetime at which the grant may change. */
 const grantsDuring = (terms: GrantedTerms, { from, until }: Life): ReadonlyArray<Grant | null> => {
   const { endsAt = null, startsAt = null } = terms.override ?? {}
   const changes = [startsAt, endsAt].flatMap((text) => {
@@ -42,7 +42,7 @@ const isBelow = (one: Limit, other: Limit): boolean => {
   )
 }
 
-/** The limit that allows least; `null` if one of the grants allows nothing. */
+/** The lowest limit; `null` if one of the grants allows nothing. */
 const leastLimit = (grants: ReadonlyArray<Grant | null>): Limit | null => {
   const limits = grants.map(limitOf)
   return limits.reduce((least, limit) => {
@@ -71,7 +71,7 @@ const numberOver = (row: SnapshotRow, slug: string, grants: ReadonlyArray<Grant 
       } as const)
 }
 
-/** A configuration has no order, so one that changes is not granted: none of both would be safe. */
+/** Configurations have no order, so one that changes is not granted: neither value would be safe. */
 const configurationOver = (
   { configuration }: SnapshotRow,
   grants: ReadonlyArray<Grant | null>,
@@ -84,8 +84,8 @@ const configurationOver = (
 }
 
 /**
- * What is granted of an entitlement during all of a life; `null` if nothing is. Seats (`CONCURRENT`) are never: how many hold one is
- * known only to the service.
+ * What is granted of an entitlement during the whole lifetime; `null` if nothing is. Seats (`CONCURRENT`) are never granted, because only
+ * the service knows how many are in use.
  */
 export const grantOver = (row: SnapshotRow, used: Used | null, life: Life): EntitlementSnapshot | null => {
   const grants = grantsDuring(row, life)
@@ -104,7 +104,7 @@ export const grantOver = (row: SnapshotRow, used: Used | null, life: Life): Enti
 
 const FIXED_SECONDS: Partial<Record<ResetPeriod, number>> = { HOUR: 3_600, DAY: 86_400, WEEK: 604_800 }
 
-/** The starts of the periods that touch a life, and one more, so that readers need no calendar. */
+/** The starts of the periods that overlap a lifetime, and one more, so that readers need no calendar. */
 export const periodStarts = (
   periods: { readonly resetPeriod: ResetPeriod | null; readonly resetAnchor: ResetAnchor | null },
   licenseStart: Date,

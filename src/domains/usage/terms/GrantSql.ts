@@ -1,6 +1,6 @@
 /**
- * SQL of what a license version grants, now and in the past. Only this file reads it for decisions; `rules/Grants.ts` makes the grant
- * of it, with the override that is in force.
+ * SQL of what a license version grants, now and in the past. Only this file reads it for decisions; `rules/Grants.ts` builds the grant
+ * from it, with the override that is in force.
  */
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"

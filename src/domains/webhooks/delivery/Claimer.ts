@@ -33,7 +33,7 @@ export interface Claim {
 }
 
 /**
- * The maximum delay between a claim and the start of its exchange, of which up to 1 s is spent in the limiter. A
+ * The maximum delay between a claim and the start of its exchange. The limiter may use up to 1 s of it. A
  * process that was suspended longer releases the claim: the endpoint may have changed or ended, or another node may
  * have made the attempt.
  */
@@ -73,15 +73,15 @@ interface Claimer {
    * session, its claims have no owner, and only their leases would end them.
    */
   readonly adopt: Effect.Effect<void>
-  /** Takes note that the claim's exchange is over. */
+  /** Records that the exchange of the claim is over. */
   readonly markRecording: (claim: Claim) => void
-  /** Forgets a claim whose attempt has ended. */
+  /** Removes a claim whose attempt has ended. */
   readonly forget: (claim: Claim) => void
 }
 
 type OwnClaims = ReadonlyMap<string, OwnClaim>
 
-/** Builds what a claim asks for, by what this node delivers at the moment. */
+/** Builds the parameters of a claim from what this node currently delivers. */
 const requestsOf = (limits: Limits, speeds: SpeedTracker, own: OwnClaims) => {
   const endpointAhead = Math.max(limits.ahead, limits.perEndpoint)
 

@@ -1,4 +1,4 @@
-/** Disables endpoints whose deliveries have all failed for too long (contract, section 6). */
+/** Disables endpoints whose deliveries have all failed for too long. */
 import { Context, Duration, Effect, Layer, Metric, Option } from "effect"
 import { platformIdentity } from "../../../kernel/contract/Caller.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"

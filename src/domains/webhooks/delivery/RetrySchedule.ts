@@ -1,4 +1,4 @@
-/** The retry schedule (interface specification, section 6). No other file knows these times. */
+/** The retry schedule. No other file knows these times. */
 import { Duration, Effect, Pull, Schedule } from "effect"
 
 /** The delay before each of the six attempts. */

@@ -1,4 +1,4 @@
-/** Signs and sends one attempt (contract, section 6; Standard Webhooks 1.0). */
+/** Signs and sends one attempt (Standard Webhooks 1.0). */
 import { Context, Duration, Effect, Layer, Redacted } from "effect"
 import { createHmac } from "node:crypto"
 import { OutboundHttp } from "../../../kernel/ports/OutboundHttp.ts"

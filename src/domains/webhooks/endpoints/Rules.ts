@@ -1,4 +1,4 @@
-/** Validates the URL and subscriptions of an endpoint (contract, sections 6 and 9, "Webhooks"). Pure. */
+/** Validates the URL and subscriptions of an endpoint. Pure. */
 import { Option } from "effect"
 import { DAY_MS } from "../../../kernel/values/Timestamp.ts"
 import type { ValidationError } from "../../../kernel/contract/Problem.ts"

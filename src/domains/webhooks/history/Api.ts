@@ -1,4 +1,4 @@
-/** Endpoints of the delivery history (contract, section 6). */
+/** Endpoints of the delivery history. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Idempotency, idempotencyHeaders, RequiredScope, RunsInPieces } from "../../../kernel/contract/Endpoint.ts"
 import { exampleBody } from "../../../kernel/contract/Example.ts"

@@ -1,7 +1,7 @@
 /**
- * Recovers an endpoint after an outage: its deliveries of a time that did not succeed are tried again (contract, part
- * 2, section 10). It works in pieces, each in a transaction of its own. If the process ends in between, the pieces so
- * far are queued; the same request again queues the rest, and no delivery twice.
+ * Recovers an endpoint after an outage: it retries the deliveries of a period that did not succeed. It works in
+ * pieces, each in a transaction of its own. If the process ends in between, the pieces so far are queued; the same
+ * request again queues the rest, and no delivery twice.
  */
 import { Context, Effect, Layer, Option } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"
@@ -35,12 +35,12 @@ const DEFAULT_STEP_MS = 100
 const stepFor = (meanDurationMs: number | null): number =>
   meanDurationMs === null ? DEFAULT_STEP_MS : Math.min(MAX_STEP_MS, Math.max(MIN_STEP_MS, meanDurationMs / 2))
 
-/** Tries the failed deliveries of the caller's webhook endpoints again. */
+/** Retries the failed deliveries of the caller's webhook endpoints. */
 export class WebhookRecovery extends Context.Service<
   WebhookRecovery,
   {
     /**
-     * Queues the deliveries of a time that did not succeed, and advances those that wait for an attempt. Returns how
+     * Queues the deliveries of a period that did not succeed, and advances those that wait for an attempt. Returns how
      * many.
      */
     readonly recover: (
@@ -88,7 +88,7 @@ const pieceRecovery = Effect.gen(function* () {
     const found = yield* repo.findCandidates(endpoint, range, after, MAX_PIECE)
     const last = found.at(-1)
     if (last === undefined) return undefined
-    // An attempt whose lease was lost is stored beside the one that followed it, with the same number.
+    // An attempt whose lease expired is stored in addition to the one that followed it, with the same number.
     const candidates = [...new Map(found.map((candidate) => [candidate.deliveryId, candidate])).values()]
     const ids = candidates.map(({ deliveryId }) => deliveryId)
     const waiting = new Set(yield* repo.lockWaiting(organizationId, ids))

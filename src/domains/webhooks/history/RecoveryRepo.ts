@@ -1,4 +1,4 @@
-/** SQL of the recovery of an endpoint: the deliveries of a time that did not succeed, in bounded pieces. */
+/** SQL of the recovery of an endpoint: the deliveries of a period that did not succeed, in bounded pieces. */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { Position } from "../../../kernel/contract/Page.ts"
@@ -27,7 +27,7 @@ export class RecoveryRepo extends Context.Service<
   {
     /** The mean duration of the last successful attempts in milliseconds; `null` if there is none. */
     readonly meanDuration: (endpoint: EndpointKey, since: Date) => Effect.Effect<number | null>
-    /** Finds up to `count` deliveries whose first attempt was no success, in the order of these attempts. */
+    /** Finds up to `count` deliveries whose first attempt did not succeed, in the order of these attempts. */
     readonly findCandidates: (
       endpoint: EndpointKey,
       range: TimeRange,

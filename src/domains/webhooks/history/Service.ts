@@ -1,4 +1,4 @@
-/** Use cases of the delivery history (interface specification, section 6; contract, section 6). */
+/** Use cases of the delivery history. */
 import { Context, Effect, Layer } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import { isEventName } from "../../../kernel/contract/Event.ts"

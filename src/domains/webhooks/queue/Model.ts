@@ -1,4 +1,4 @@
-/** Lanes, and what a claim of their deliveries asks for. */
+/** Lanes, and the parameters of a claim of their deliveries. */
 
 /** The lane of an endpoint, and when its next delivery is due. */
 export interface LaneHead {

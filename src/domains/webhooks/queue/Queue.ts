@@ -1,4 +1,4 @@
-/** The queue of pending deliveries (contract, section 6). */
+/** The queue of pending deliveries. */
 import { Context, Effect, Layer } from "effect"
 import { newId } from "../../../kernel/values/Identifiers.ts"
 import { Signals } from "../../../kernel/ports/Signals.ts"
@@ -28,7 +28,7 @@ export class WebhookQueue extends Context.Service<
      * delivery that is already pending is not changed.
      */
     readonly enqueue: (delivery: NewDelivery) => Effect.Effect<string, never, Transaction>
-    /** Tells the dispatchers of a pending delivery that the caller's transaction has made due at this time. */
+    /** Notifies the dispatchers of a pending delivery that the caller's transaction has made due at this time. */
     readonly announce: (lane: LaneHead) => Effect.Effect<void, never, Transaction>
   }
 >()("keyshelf/webhooks/queue/WebhookQueue") {
