@@ -1,6 +1,6 @@
 /**
  * Signs checkpoints of event logs. A checkpoint is signed only if the newest one before it verifies and follows from today's hashes.
- * So the service never signs a log that somebody rewrote. Each note is logged, because it counts outside the database.
+ * So the service never signs a log that was rewritten. Each note is logged, because it counts outside the database.
  */
 import { Context, Effect, Layer, Option } from "effect"
 import { platformIdentity } from "../../kernel/contract/Caller.ts"

@@ -1,4 +1,4 @@
-/** Problems of the event log (design of offline use and audit, B2). */
+/** Problems of the event log. */
 import { Problem } from "../../kernel/contract/Problem.ts"
 
 export class EventNotFound extends Problem<EventNotFound>()("Event.NotFound", 404, "Event not found") {}

@@ -44,7 +44,7 @@ interface AuditQueries {
     organizationId: string,
     range: NodeRange,
   ) => Effect.Effect<ReadonlyArray<{ readonly index: number; readonly below: Uint8Array }>>
-  /** Adds nodes to the tree, none of which it has. */
+  /** Adds nodes that the tree does not have. */
   readonly insertNodes: (organizationId: string, nodes: ReadonlyArray<TreeNode>) => Effect.Effect<void>
   /** Removes the nodes above the leaves, and the checkpoints, of a log that ends. */
   readonly deleteLog: (organizationId: string) => Effect.Effect<void>

@@ -1,4 +1,4 @@
-/** Problems of the live stream (contract, section 3). */
+/** Problems of the live stream. */
 import { Problem } from "../../kernel/contract/Problem.ts"
 
 export class FollowEventsTooManyStreams extends Problem<FollowEventsTooManyStreams>()(

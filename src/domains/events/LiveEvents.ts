@@ -59,7 +59,7 @@ const frameOf = (id: string, { position: _, ...event }: PositionedEvent) =>
 
 /**
  * The heartbeats of a stream that begins. Each verifies the credential again; there is none, and the stream ends, if it
- * is refused, or if nobody could verify it for two intervals.
+ * is refused, or if it could not be verified for two intervals.
  */
 const heartbeatsFrom = (begin: number, intervalMillis: number, admission: Effect.Effect<Admission>) => {
   let dueAt = begin + intervalMillis

@@ -1,4 +1,4 @@
-/** Filters of the event stream (contract, section 6). */
+/** Filters of the event stream. */
 import { Effect, Schema, SchemaGetter, SchemaIssue } from "effect"
 import { EventName } from "../../kernel/contract/Event.ts"
 import { eventNames } from "../../kernel/values/EventNames.ts"

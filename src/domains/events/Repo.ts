@@ -65,7 +65,7 @@ interface EventQueries {
   readonly heads: (organizationIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<StreamHead>>
   /** Serializes the ordering of one stream: locks it until the transaction ends. */
   readonly lockOrdering: (organizationId: string) => Effect.Effect<void>
-  /** Until the transaction ends, locks the ordering of streams and more under names of the caller, as far as nobody holds these locks. */
+  /** Until the transaction ends, locks the ordering of streams and more under names of the caller, as far as these locks are free. */
   readonly lockFreeOrderings: (
     organizationIds: ReadonlyArray<string>,
     more: (organizationId: string) => string,

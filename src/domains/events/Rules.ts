@@ -25,8 +25,7 @@ const NOT_PREVIOUS: ReadonlyArray<string> = ["updatedAt", "updatedBy"]
 const stored = (value: unknown): unknown => (value === undefined ? undefined : parseJson(JSON.stringify(value)))
 
 /**
- * The properties of a record that a change gave another value, with their values before it: `null` if the record had none (design
- * of offline use and audit, B5).
+ * The properties of a record that a change gave another value, with their values before it: `null` if the record had none.
  * Written over the record after the change, they give the record before it, but for `updatedAt` and `updatedBy`.
  */
 export const previousOf = (before: object, after: object): Record<string, unknown> =>

@@ -1,4 +1,4 @@
-/** The event stream of an organization: written with every change, read forward by a cursor (contract, section 6). */
+/** The event stream of an organization: written with every change, read forward by a cursor. */
 import { Context, Effect, Layer, Option } from "effect"
 import type { Fragment } from "effect/sql/Statement"
 import type { ActorReference } from "../../kernel/contract/Caller.ts"

@@ -60,7 +60,7 @@ const SIGNATURE = /^— ([^\s+]+) (\S+)$/
 const FORBIDDEN = /[\u0000-\u0009\u000b-\u001f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/
 
 /**
- * Verifies a note. Returns its text, of which the last line ends with a line break; `undefined` if none of the keys signed it, if one
+ * Verifies a note. Returns its text, whose last line ends with a line break; `undefined` if none of the keys signed it, if one
  * of their signatures is wrong, or if it is no note. Signatures by others do not count.
  */
 const openNote = (note: string, keys: ReadonlyArray<NoteKey>): string | undefined => {

@@ -4,7 +4,7 @@ import { consistencyRanges, inclusionRanges, isSameHash, nodeHash } from "./Tree
 import type { Hash, LeafRange } from "./Tree.ts"
 
 /**
- * Folds a proof into a root. The ranges of the proof say where each hash stands: one that begins behind what was folded stands on
+ * Folds a proof into a root. The ranges of the proof give the place of each hash: one that begins after what was folded is on
  * its right.
  */
 const foldOf = (

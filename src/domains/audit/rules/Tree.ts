@@ -95,7 +95,7 @@ const rootOfComplete = (nodes: ReadonlyArray<Hash>): Hash => {
   return row[0] as Hash
 }
 
-/** The root of subtrees, of which each is larger than the next. */
+/** The root of subtrees, each larger than the next. */
 const rootOfSubtrees = (roots: ReadonlyArray<Hash>): Hash =>
   roots.length === 0 ? emptyRoot : roots.reduceRight((right, left) => nodeHash(left, right))
 

@@ -91,7 +91,7 @@ const idOf = (text: string): { readonly eventId?: string } => {
 
 /**
  * What an event of retention deleted; `undefined` for other events, and if the note is not signed by the service, or says something
- * else than the event.
+ * other than the event.
  */
 const prunedBy = (text: string, { keys, origin, signer = origin }: LogIdentity): Pruned | undefined => {
   // Most events are not parsed.

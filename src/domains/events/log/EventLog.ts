@@ -53,7 +53,7 @@ interface EventLogQueries {
   readonly lockPlacing: (organizationId: string) => Effect.Effect<void>
   /** Organizations that have events without a position, but for removed ones. */
   readonly unplaced: Effect.Effect<ReadonlyArray<string>>
-  /** Locks the placing in streams, and more under names of the caller, as far as nobody holds these locks. Returns the streams. */
+  /** Locks the placing in streams, and more under names of the caller, as far as these locks are free. Returns the streams. */
   readonly lockFree: (
     organizationIds: ReadonlyArray<string>,
     more: (organizationId: string) => string,

@@ -18,7 +18,7 @@ export interface StoredEvent {
 }
 
 /**
- * Serializes a stored event. The properties have a fixed order; `data` and `previous` stand as they are stored, because parsing them
+ * Serializes a stored event. The properties have a fixed order; `data` and `previous` are as they are stored, because parsing them
  * could lose digits of amounts.
  */
 export const eventText = ({ actor, data, id, organizationId, previous, timestamp, type }: StoredEvent): string => {

@@ -30,7 +30,7 @@ export interface LedgerKey {
   readonly at: Date
 }
 
-/** Where a ledger stands after an upload. */
+/** The position of a ledger after an upload. */
 type LedgerChange = LedgerPosition & Pick<LedgerRow, "bundleSequence" | "closedAt">
 
 /** A line that does not follow the one before it. */
@@ -45,7 +45,7 @@ export class LedgersRepo extends Context.Service<
   {
     /** Locks a ledger until the transaction ends. One that does not exist begins without lines. */
     readonly lock: (organizationId: string, key: LedgerKey) => Effect.Effect<LedgerRow>
-    /** Stores where a locked ledger stands. */
+    /** Stores the new position of a locked ledger. */
     readonly update: (organizationId: string, key: LedgerKey, change: LedgerChange) => Effect.Effect<LedgerRow>
     /** Marks a ledger as forked. Returns it, or none if the same line was the last one that did not follow. */
     readonly markForked: (
