@@ -130,7 +130,7 @@ export const t = {
   contextJson: "Context (JSON)",
   attributes: "Attributes",
   attributesHint: 'An attribute without a value is absent. 12 is a number, "12" is text, ["a", "b"] is a list.',
-  addAttribute: "Add an attribute",
+  addAttribute: "Another attribute",
   evaluate: "Evaluate",
   result: "Result",
   reason: "Reason",
