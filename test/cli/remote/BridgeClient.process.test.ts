@@ -31,8 +31,8 @@ it.effect("the bridge names the packages that are not installed, and the command
       )
     const { code, stderr, stdout } = yield* run("events", "bridge", "nats")
     assert.strictEqual(code, 1, stdout + stderr)
-    const { "@nats-io/jetstream": jetstream, "@nats-io/kv": kv } = manifest.optionalDependencies
-    const transport = manifest.optionalDependencies["@nats-io/transport-node"]
+    const { "@nats-io/jetstream": jetstream, "@nats-io/kv": kv } = manifest.peerDependencies
+    const transport = manifest.peerDependencies["@nats-io/transport-node"]
     assert.include(
       stderr,
       `npm install --no-save @nats-io/jetstream@${jetstream} @nats-io/kv@${kv} @nats-io/transport-node@${transport}`,

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import manifest from "../../../../../package.json" with { type: "json" }
 import { CommandFailed } from "../../../Failure.ts"
 
-const packages = Object.entries(manifest.optionalDependencies).filter(([name]) => name.startsWith("@nats-io/"))
+const packages = Object.entries(manifest.peerDependencies)
 
 const isMissing = (error: unknown): boolean =>
   error instanceof Error &&
