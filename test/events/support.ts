@@ -43,6 +43,7 @@ export const follow = Effect.fnUntraced(function* (
   )
   const received = yield* Queue.unbounded<Received, Cause.Done>()
   let text = ""
+  let reason: unknown = "it was complete"
   const parser = Sse.makeParser((event) => {
     if (event._tag !== "Event") return
     Queue.offerUnsafe(received, { id: event.id ?? "", event: event.event, data: JSON.parse(event.data) })
@@ -55,8 +56,9 @@ export const follow = Effect.fnUntraced(function* (
         text += part
         parser.feed(part)
       }
-    } catch {
+    } catch (error) {
       // The test or the service closed the connection.
+      reason = error
     }
     Queue.endUnsafe(received)
   }
@@ -64,7 +66,9 @@ export const follow = Effect.fnUntraced(function* (
   const reader: Reader = {
     status: response.status,
     headers: response.headers,
-    next: Queue.take(received),
+    next: Effect.tapError(Queue.take(received), () =>
+      Effect.logInfo(`The stream with status ${response.status} has ended`, reason, text.slice(-500)),
+    ),
     ended: Effect.promise(() => pumping),
     text: () => text,
     lastId: () => [...text.matchAll(/^id: (.+)$/gm)].at(-1)?.[1] ?? "",
