@@ -4,7 +4,7 @@ import type { RetentionPeriods } from "../kernel/ports/RetentionPeriods.ts"
 import { DurationText, ParametersText, parametersOf, TrustworthyUrl } from "./SettingFormats.ts"
 import { optionalSetting, setting, SettingsError } from "./SettingReader.ts"
 
-/** How long rows are retained. Events and usage events without a period are retained for ever. */
+/** How long rows are retained. Events and usage events without a period are never deleted. */
 export interface RetentionSettings extends RetentionPeriods {
   readonly webhookHistory: Duration.Duration
 }

@@ -76,8 +76,8 @@ const growth = (repo: AuditRepo["Service"]) => {
 }
 
 /**
- * Returns what adds leaves to a tree, after those that are missing were stored: placing stores none for a log that begins
- * anew.
+ * Returns what adds leaves to a tree, after those that are missing were stored: placing stores none for a log that
+ * was restarted.
  */
 const leafAddition = (leaves: EventLeaves["Service"], repo: AuditRepo["Service"]) => {
   const advance = (organizationId: string, isWhole: boolean) =>

@@ -18,7 +18,7 @@ interface PageBounds {
   readonly count: number
 }
 
-/** The last position of a stream up to which retention has deleted the events. Reading begins behind it. */
+/** The last position of a stream up to which retention has deleted the events. Reading begins after it. */
 export const prunedTo = (sql: SqlClient, organizationId: string): Fragment =>
   sql`coalesce((SELECT pruned_to FROM event_streams WHERE organization_id = ${organizationId}), 0)`
 
