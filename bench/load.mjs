@@ -4,102 +4,19 @@
  * It uses sockets directly because it shares two cores with the measured server. A full HTTP client takes as much processor time
  * as the server, which makes all servers look alike.
  */
-import { randomInt, randomUUID } from "node:crypto"
 import { text } from "node:stream/consumers"
 import { setTimeout as sleep } from "node:timers/promises"
-import { open, requestBytes } from "../test/support/RawConnection.ts"
+import { open } from "../test/support/RawConnection.ts"
+import { requestsOf } from "./requests.mjs"
 
-const {
-  connections,
-  kind,
-  origins,
-  prefix = "/api",
-  rate,
-  seconds,
-  tokens,
-  world,
-} = JSON.parse(await text(process.stdin))
+const { connections, kind, origins, prefix, rate, seconds, tokens, world } = JSON.parse(await text(process.stdin))
 
-const any = (count) => 1 + randomInt(count)
-const entitlements = (count) => Array.from({ length: count }, (_, n) => ({ entitlement: `entitlement-${n + 1}` }))
-
-let created = 0
-/** Builds a request of each kind. All organizations have the same slugs, so any token fits. */
-const kinds = {
-  customer: () => ({ method: "GET", path: `${prefix}/customers/customer-${any(world.customers)}` }),
-  entitlements: () => ({ method: "GET", path: `${prefix}/entitlements?limit=50` }),
-  manifest: () => ({ method: "GET", path: `${prefix}/openfeature/v0/manifest` }),
-  validate: () => ({ method: "GET", path: "/tokens/validate" }),
-  check1: () => ({
-    method: "POST",
-    path: `${prefix}/instances/instance-${any(world.instances)}/check`,
-    body: { checks: entitlements(1) },
-  }),
-  check10: () => ({
-    method: "POST",
-    path: `${prefix}/instances/instance-${any(world.instances)}/check`,
-    body: { checks: entitlements(10) },
-  }),
-  consumeHot: () => ({
-    method: "POST",
-    path: `${prefix}/instances/instance-1/check`,
-    body: { checks: entitlements(1), consume: true },
-  }),
-  consumeSpread: () => ({
-    method: "POST",
-    path: `${prefix}/instances/instance-${any(world.instances)}/check`,
-    body: { checks: [{ entitlement: `entitlement-${any(10)}` }], consume: true },
-  }),
-  report: () => ({
-    method: "POST",
-    path: `${prefix}/instances/instance-${any(world.instances)}/entitlements/entitlement-${any(10)}/usage`,
-    body: { value: 1 },
-  }),
-  component: () => ({
-    method: "POST",
-    path: `${prefix}/components`,
-    body: { name: `part ${process.pid} ${Date.now().toString(36)}`, version: `${++created}` },
-  }),
-  usageEvents: () => ({
-    method: "POST",
-    path: `${prefix}/usage-events`,
-    type: "application/cloudevents-batch+json",
-    body: Array.from({ length: 500 }, () => ({
-      specversion: "1.0",
-      id: randomUUID(),
-      source: "bench",
-      type: `entitlement-${any(10)}`,
-      subject: `instance-${any(world.instances)}`,
-      data: { value: 1 },
-    })),
-  }),
-}
-
-const build = (token) => {
-  const { body, method, path, type } = kinds[kind]()
-  return requestBytes(method, path, token, body, type)
-}
-
-// Repeatable requests are built in advance, some for each client. Building thousands would take a part of the burst.
-// Kinds that must differ each time are built when they are sent.
-const FRESH = new Set(["component", "usageEvents"])
-const REPEATED = 100
-
-// Random, not round-robin: clients that get their responses at the same time would all use the same organization.
-const fresh = () => build(tokens[randomInt(tokens.length)])
-
-/** Returns a function that yields the next request of one client. */
-const requests = () => {
-  if (FRESH.has(kind)) return fresh
-  const all = Array.from({ length: REPEATED }, fresh)
-  let next = 0
-  return () => all[next++ % REPEATED]
-}
+const clientRequests = requestsOf({ kind, prefix, tokens, world })
 
 const clients = await Promise.all(
   Array.from({ length: connections }, async (_, n) => ({
     ...(await open(origins[n % origins.length])),
-    next: requests(),
+    next: clientRequests(),
   })),
 )
 

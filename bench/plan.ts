@@ -183,6 +183,15 @@ export const operations: ReadonlyArray<Operation> = [
     ],
   },
   {
+    name: "refill of a tranche",
+    connections: 32,
+    ways: {
+      "refill with one line": { by: "keyshelf", load: "refill" },
+      "consume, spread": { by: "keyshelf", load: "consumeSpread" },
+    },
+    targets: [{ of: "refill with one line", to: "consume, spread", must: 0.4 }],
+  },
+  {
     name: "usage events, batches of 500",
     connections: 4,
     ways: {

@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileS
 import { createServer } from "node:net"
 import type { AddressInfo } from "node:net"
 import { cpus } from "node:os"
+import { createInterface } from "node:readline"
 
 // With fewer cores the database would compete for a pinned core.
 const canPin = process.platform === "linux" && cpus().length >= 4 && spawnSync("taskset", ["--version"]).status === 0
@@ -101,6 +102,32 @@ export const start = async (
       const timer = setTimeout(() => child.kill("SIGKILL"), 15_000)
       await exited
       clearTimeout(timer)
+    },
+  }
+}
+
+/** Starts `node <args>`, which prints `ready` and then answers each line of JSON with one. */
+export const startConversation = async (args: ReadonlyArray<string>, core?: number) => {
+  const [command, all] = withPin(core, args)
+  const child = spawn(command, all, { stdio: ["pipe", "pipe", "inherit"] })
+  children.add(child)
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const nextLine = async (): Promise<string> => {
+    const { done, value } = await lines.next()
+    if (done === true) throw new Error(`${args.join(" ")} has ended`)
+    return value
+  }
+  await nextLine()
+  return {
+    ask: async (question: object): Promise<unknown> => {
+      child.stdin.write(`${JSON.stringify(question)}\n`)
+      return JSON.parse(await nextLine())
+    },
+    stop: async () => {
+      const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()))
+      child.stdin.end()
+      await exited
+      children.delete(child)
     },
   }
 }

@@ -15,18 +15,18 @@ export interface Burst {
 }
 
 /** The median. An even count averages the two middle values. */
-const median = (values: ReadonlyArray<number>): number => {
+export const median = (values: ReadonlyArray<number>): number => {
   const sorted = [...values].sort((a, b) => a - b)
   const middle = Math.floor(sorted.length / 2)
   const upper = sorted[middle] ?? Number.NaN
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2
 }
 
-const whole = (value: number) => (Number.isNaN(value) ? "" : Math.round(value).toLocaleString("en-US"))
-const millis = (value: number) => (value < 100 ? value.toFixed(1) : whole(value))
-const two = (value: number) => (Number.isNaN(value) ? "" : value.toFixed(2))
+export const whole = (value: number) => (Number.isNaN(value) ? "" : Math.round(value).toLocaleString("en-US"))
+export const millis = (value: number) => (value < 100 ? value.toFixed(1) : whole(value))
+export const two = (value: number) => (Number.isNaN(value) ? "" : value.toFixed(2))
 
-const table = (head: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>): string =>
+export const table = (head: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>): string =>
   [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n")
 
 /** Rounds of one operation: the bursts of each way, in the order of the rounds. */

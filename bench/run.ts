@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: builds its database, starts the service and its comparators, and measures them interleaved.
  *
- * Options: `--rounds 5`, `--seconds 4`, `--scale full|small|vast`, `--only <part of an operation's name>`, `--citus` (a plain server
+ * Options: `--rounds 5`, `--seconds 4`, `--scale full|small|vast`, `--only <part of an operation's name>` (`local`: decisions at a product, instead of all else), `--citus` (a plain server
  * against a cluster, instead of all else), `--sealing` (what sealing costs, instead of all else), `--write` (stores the tables in RESULTS.md, for complete runs only).
  */
 import { readFileSync, writeFileSync } from "node:fs"
@@ -10,7 +10,9 @@ import { parseArgs } from "node:util"
 import { measure as measureDispatch } from "./dispatch.ts"
 import * as pgbench from "./pgbench.ts"
 import { burstAt, inRounds } from "./burst.ts"
-import type { Load } from "./burst.ts"
+import type { Aim, Load } from "./burst.ts"
+import { measureNeighbours, namesOfNeighbours } from "./latency/neighbours.ts"
+import { measureRates, namesOfRates } from "./latency/rates.ts"
 import { operations, SHARE_OF_SLOW_NODE } from "./plan.ts"
 import type { Contender, Operation } from "./plan.ts"
 import { limitTo, memoryOf } from "./processes.ts"
@@ -22,7 +24,7 @@ const here = import.meta.dirname
 
 const { values: options } = parseArgs({
   options: {
-    rounds: { type: "string", default: "5" },
+    rounds: { type: "string" },
     seconds: { type: "string", default: "4" },
     scale: { type: "string", default: "full" },
     only: { type: "string", default: "" },
@@ -36,7 +38,9 @@ if (options.write && (options.only !== "" || options.scale !== "full" || options
   console.error("--write stores complete runs only: leave out --only, --scale, --citus and --sealing, or --write.")
   process.exit(1)
 }
-const rounds = Number(options.rounds)
+const rounds = Number(options.rounds ?? 5)
+// A round of all neighbours takes more than a minute.
+const roundsOfNeighbours = Number(options.rounds ?? 3)
 const seconds = Number(options.seconds)
 if (options.citus) {
   const { compare } = await import("./citus.ts")
@@ -46,6 +50,15 @@ if (options.citus) {
 if (options.sealing) {
   const { compare } = await import("./sealing.ts")
   await compare({ rounds, seconds })
+  process.exit()
+}
+if (options.only === "streams") {
+  const { measure } = await import("./streams.ts")
+  process.exit((await measure()) ? 0 : 1)
+}
+if (options.only === "local") {
+  const { measure } = await import("./local.ts")
+  await measure()
   process.exit()
 }
 const scaleName = options.scale === "small" || options.scale === "vast" ? options.scale : "full"
@@ -71,7 +84,9 @@ const siteOf = (contender: Contender): Site => {
 const keyshelf = siteOf("keyshelf")
 const tokens = await prepare(keyshelf, 8)
 const measured = operations.filter(({ name }) => name.includes(options.only))
+const measuresLatency = [...namesOfRates, ...namesOfNeighbours].some((name) => name.includes(options.only))
 const isWanted = (contender: Contender) =>
+  (measuresLatency && (contender === "keyshelf" || contender === "fastify")) ||
   measured.some(({ ways }) => Object.values(ways).some(({ by }) => by === contender))
 let smallTokens: ReadonlyArray<string> = []
 if (scaleName !== "small" && isWanted("keyshelf-small")) {
@@ -80,18 +95,20 @@ if (scaleName !== "small" && isWanted("keyshelf-small")) {
   smallTokens = await prepare(small, 8)
 }
 
-const load: Load = (way, connections, forSeconds, rate) => {
-  if (way.by === "pgbench") {
-    return pgbench.available ? pgbench.burst(url, way.load, forSeconds, scale.customers) : undefined
-  }
-  const isSmall = way.by === "keyshelf-small"
-  const aim = {
-    servers: sites.get(way.by) ?? [],
+const aimAt = (contender: Contender): Aim => {
+  const isSmall = contender === "keyshelf-small"
+  return {
+    servers: sites.get(contender) ?? [],
     url,
     tokens: isSmall ? smallTokens : tokens,
     world: isSmall ? smallScale : scale,
   }
-  return burstAt(aim, way, connections, forSeconds, rate)
+}
+const load: Load = (way, connections, forSeconds, rate) => {
+  if (way.by === "pgbench") {
+    return pgbench.available ? pgbench.burst(url, way.load, forSeconds, scale.customers) : undefined
+  }
+  return burstAt(aimAt(way.by), way, connections, forSeconds, rate)
 }
 
 if (isWanted("slow-nodes")) {
@@ -199,6 +216,15 @@ if (dispatch.name.includes(options.only)) {
   console.log(`${section}\n`)
   sections.push(section)
 }
+
+const latency = [
+  ...(await measureRates(
+    { keyshelf: aimAt("keyshelf"), fastify: aimAt("fastify") },
+    { only: options.only, rounds, seconds },
+  )),
+  ...(await measureNeighbours(aimAt("keyshelf"), { only: options.only, rounds: roundsOfNeighbours, seconds })),
+]
+sections.push(...latency)
 
 const memory = report.figures("Memory and start", [
   ["start to ready, node alone", `${Math.round(keyshelf.startedInMillis)} ms`],

@@ -9,6 +9,7 @@ import { spawnSync } from "node:child_process"
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { listPackages } from "./packages.mjs"
 
 const cwd = dirname(dirname(fileURLToPath(import.meta.url)))
 
@@ -61,8 +62,8 @@ const bundler = await import("rolldown").catch((error) => {
 })
 if (bundler !== undefined) {
   rmSync(join(cwd, "dist/offline"), { recursive: true, force: true })
-  await bundler.build(offline)
+  listPackages("offline", [await bundler.build(offline)])
   declareOffline()
   // Last, because it runs only if it is newer than the sources.
-  await bundler.build(server)
+  listPackages("server", [await bundler.build(server)])
 }

@@ -5,6 +5,7 @@
 import { existsSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { listPackages } from "./packages.mjs"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const configFile = join(root, "console/vite.config.ts")
@@ -20,4 +21,4 @@ const builder = async () => {
 const vite = await builder().catch((error) => {
   console.error(`Skipped the console: ${error.message.split("\n")[0]}`)
 })
-if (vite !== undefined) await vite.build({ configFile, logLevel: "warn" })
+if (vite !== undefined) listPackages("console", [await vite.build({ configFile, logLevel: "warn" })].flat())

@@ -11,10 +11,10 @@ import { groups } from "./baseline/groups.ts"
 import { idempotency } from "./baseline/idempotency.ts"
 import { instances } from "./baseline/instances.ts"
 import { integrations } from "./baseline/integrations.ts"
+import { licensemoves } from "./baseline/licensemoves.ts"
 import { licenses } from "./baseline/licenses.ts"
 import { maintenance } from "./baseline/maintenance.ts"
 import { metadata } from "./baseline/metadata.ts"
-import { migrations } from "./baseline/migrations.ts"
 import { offline } from "./baseline/offline.ts"
 import { organizations } from "./baseline/organizations.ts"
 import { people } from "./baseline/people.ts"
@@ -44,7 +44,7 @@ export default statements(
   ...instances,
   ...integrations,
   ...usage,
-  ...migrations,
+  ...licensemoves,
   ...flags,
   ...offline,
   ...webhooks,

@@ -7,7 +7,17 @@ import type { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import baseline from "./0001_baseline.ts"
+import licenseAway from "./0002_license_away.ts"
+import tranches from "./0003_tranches.ts"
+import addOns from "./0004_add_ons.ts"
+import eventOwners from "./0005_event_owners.ts"
+import searchWords from "./0006_search_words.ts"
 
 export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>> = {
   "0001_baseline": baseline,
+  "0002_license_away": licenseAway,
+  "0003_tranches": tranches,
+  "0004_add_ons": addOns,
+  "0005_event_owners": eventOwners,
+  "0006_search_words": searchWords,
 }

@@ -95,8 +95,8 @@ export const tables: ReadonlyArray<Table> = [
   { name: "offline_lists", owner: "offline", placement: "distributed", removal: "by-organization" },
   { name: "offline_ledgers", owner: "offline", placement: "distributed", removal: "by-organization" },
   { name: "feature_flags", owner: "flags", placement: "distributed", removal: "by-organization" },
-  { name: "license_migration_items", owner: "migrations", placement: "distributed", removal: "by-organization" },
-  { name: "license_migrations", owner: "migrations", placement: "distributed", removal: "by-organization" },
+  { name: "license_migration_items", owner: "licensemoves", placement: "distributed", removal: "by-organization" },
+  { name: "license_migrations", owner: "licensemoves", placement: "distributed", removal: "by-organization" },
   { name: "offline_allowances", owner: "usage", placement: "distributed", removal: "by-organization" },
   { name: "offline_period_usage", owner: "usage", placement: "distributed", removal: "by-organization" },
   { name: "usage_leases", owner: "usage", placement: "distributed", removal: "by-organization" },
@@ -119,6 +119,7 @@ export const tables: ReadonlyArray<Table> = [
   { name: "usage_key_buckets", owner: "usage", placement: "distributed", removal: "by-organization" },
   { name: "usage_totals", owner: "usage", placement: "distributed", removal: "by-organization" },
   { name: "integration_records", owner: "integrations", placement: "distributed", removal: "by-organization" },
+  { name: "instance_add_ons", owner: "instances", placement: "distributed", removal: "by-organization" },
   { name: "entitlement_overrides", owner: "instances", placement: "distributed", removal: "by-organization" },
   // Its rows go with those of term_schedules.
   {

@@ -1,67 +1,50 @@
 /** The command line of the operator: `keyshelf`. */
-// Imported first, so that every schema is compiled. This makes encoding a list a third cheaper.
-import "effect/schema/SchemaJITCompiler/enable"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, Console, Effect, Layer, Option } from "effect"
-import { CliError, Command, Flag } from "effect/cli"
-import { auditCommand } from "./cli/Audit.ts"
-import { credentialCommand } from "./cli/Credentials.ts"
-import { demoCommand } from "./cli/Demo.ts"
-import { doctorCommand } from "./cli/Doctor.ts"
+import { CliError, Command } from "effect/cli"
 import { OutputLost, watch } from "./cli/Ending.ts"
-import { migrateCommand } from "./cli/Migrate.ts"
-import { offlineCommand } from "./cli/Offline.ts"
-import { organizationCommand } from "./cli/Organization.ts"
 import { presenter } from "./cli/Presenter.ts"
-import { makeRemoteCommands } from "./cli/remote/Commands.ts"
 import { version } from "./infra/Version.ts"
-import { serve } from "./app/Process.ts"
-import * as Documents from "./openapi/Documents.ts"
 
-const serveCommand = Command.make("serve", {}, () => serve).pipe(
-  Command.withDescription(
-    "Run the service until SIGTERM or SIGINT. On shutdown it accepts no new connections and finishes running requests. Settings are environment variables; `keyshelf doctor` checks them.",
-  ),
-  Command.withShortDescription("Run the service until SIGTERM, then finish running requests"),
-)
-
-const openapiCommand = Command.make(
+/** The words of the local commands. Other commands start without loading them. */
+const LOCAL = [
+  "serve",
+  "try",
+  "setup",
+  "migrate",
+  "platform-credential",
+  "doctor",
+  "audit",
+  "organization",
   "openapi",
-  {
-    check: Flag.Boolean("check").pipe(
-      Flag.withDescription("Write nothing, and fail if the committed documents are outdated"),
-      Flag.withDefault(false),
-    ),
-  },
-  Effect.fn(function* ({ check }) {
-    yield* check ? Documents.check : Documents.write
-  }),
-).pipe(Command.withDescription("Generate the OpenAPI documents and docs/errors.md"))
+  "demo",
+  "offline",
+  "edge",
+]
 
-const localCommands = [
-  serveCommand,
-  migrateCommand,
-  credentialCommand,
-  doctorCommand,
-  auditCommand,
-  organizationCommand,
-  openapiCommand,
-  demoCommand,
-  offlineCommand,
-] as const
+const loadLocal = async () => {
+  // First, so that every schema is compiled. This makes encoding a list a third cheaper; a remote command decodes too little to gain.
+  await import("effect/schema/SchemaJITCompiler/enable")
+  return (await import("./cli/LocalCommands.ts")).localCommands
+}
+
+const loadRemote = async (word?: string) => (await import("./cli/remote/Commands.ts")).loadRemoteCommands(word)
 
 // The command follows the global flags, one of them with a value.
 const words = process.argv.slice(2).filter((text, at, all) => !text.startsWith("-") && all[at - 1] !== "--log-level")
-const [requested] = words
-const isLocal = localCommands.some(({ name }) => name === requested)
+// A script of completions knows every command.
+const requested = process.argv.includes("--completions") ? undefined : words[0]
+const isLocal = LOCAL.some((word) => word === requested)
+const remote = isLocal || requested === undefined ? [] : await loadRemote(requested)
+const isRemote = remote.length > 0
 
+// Loading takes most of the time of a short command: only what runs is loaded. Help, and the error of an unknown word, list everything.
 const keyshelf = Command.make("keyshelf").pipe(
   Command.withDescription("Licensing and entitlement service"),
   Command.withSubcommands([
-    { group: "Run the service", commands: localCommands },
-    // They read the API documents. No local command needs these, and `openapi` writes them.
-    ...(isLocal ? [] : [{ group: "Use a running service", commands: makeRemoteCommands() }]),
+    ...(isRemote ? [] : [{ group: "Run the service", commands: await loadLocal() }]),
+    ...(isLocal ? [] : [{ group: "Use a running service", commands: isRemote ? remote : await loadRemote() }]),
   ]),
 )
 

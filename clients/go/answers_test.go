@@ -76,7 +76,7 @@ func TestAResultOfAnotherFormIsNotOfTheService(t *testing.T) {
 		_, check := client.Check(background, "globex-prod", Check{Entitlement: "sso"})
 		_, seat := client.AcquireSeat(background, "globex-prod", "editors", "anna", SeatOptions{})
 		_, usage := client.Report(background, oneCall)
-		_, flags := client.Flags(background, map[string]any{}, 0)
+		_, flags := client.Flags(background, map[string]any{})
 		for name, err := range map[string]error{"check": check, "seat": seat, "usage": usage, "flags": flags} {
 			if lost := (*ConnectionError)(nil); !errors.As(err, &lost) {
 				t.Errorf("%s of %s: %v", name, body, err)

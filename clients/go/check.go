@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"keyshelf.example/keyshelf/internal/clocks"
 	"keyshelf.example/keyshelf/internal/values"
 	"keyshelf.example/keyshelf/internal/wire"
 )
@@ -32,19 +31,40 @@ func (check Check) requested() Amount {
 type Source string
 
 const (
-	// FromService is an answer of the service.
+	// FromSnapshot is an answer without a request.
+	FromSnapshot Source = "snapshot"
+	// FromService is an answer of the service: to a request, or because it denied a refill or ended the access.
 	FromService Source = "service"
-	// FromLastKnown is the last answer of the service, while it is away.
-	FromLastKnown Source = "lastKnown"
-	// FromPolicy is the answer of Open or Closed, while the service is away.
+	// FromPolicy is an answer while nothing is known, or nothing that still holds: by the policy of the call, or by the
+	// vendor's.
 	FromPolicy Source = "policy"
 )
+
+// Policy says what is answered while nothing is known and the service is away.
+type Policy string
+
+const (
+	// Fail lets the call fail.
+	Fail Policy = "fail"
+	// Open allows.
+	Open Policy = "open"
+	// Closed denies.
+	Closed Policy = "closed"
+)
+
+func (policy Policy) check() error {
+	if policy != Fail && policy != Open && policy != Closed {
+		return fmt.Errorf("keyshelf: the policy %q is none of Fail, Open and Closed", string(policy))
+	}
+	return nil
+}
 
 // Answer is the answer about one entitlement. Amounts are empty, and times nil, where there are none.
 type Answer struct {
 	Entitlement string `json:"entitlement"`
 	Allowed     bool   `json:"allowed"`
-	// Reason says why. It is SERVICE_AWAY if Open or Closed answered. Later versions may have further reasons.
+	// Reason says why. Beside those of the service there are NO_SNAPSHOT, SNAPSHOT_EXPIRED, SERVICE_AWAY and ACCESS_REVOKED.
+	// Later versions may have further ones.
 	Reason             string     `json:"reason"`
 	Limit              Amount     `json:"limit"`
 	Usage              Amount     `json:"usage"`
@@ -53,20 +73,21 @@ type Answer struct {
 	CurrentPeriodStart *time.Time `json:"currentPeriodStart"`
 	CurrentPeriodEnd   *time.Time `json:"currentPeriodEnd"`
 	Source             Source     `json:"-"`
-	// Age is the time since the service gave this answer, 0 for FromPolicy.
+	// Age is the time since the service confirmed the snapshot, 0 without one.
 	Age time.Duration `json:"-"`
 }
 
 // CheckResult has the answers to the checks of one request, in their order.
 type CheckResult struct {
 	Instance string `json:"instance"`
-	// License is the slug of the license version. It is empty while the service is away.
+	// License is the slug of the license version. It is empty if a policy answered.
 	License string     `json:"license"`
 	At      *time.Time `json:"at"`
 	// GraceEndsAt is when access ends, if the license has ended and is in its grace period.
 	GraceEndsAt *time.Time `json:"graceEndsAt"`
 	Checks      []Answer   `json:"checks"`
-	// Confirmed says that the service answered. If it did not, it is not known whether usage was consumed.
+	// Confirmed says that a snapshot or the service answered, and no policy. If a consumption by a request is not confirmed, it
+	// is not known whether usage was consumed.
 	Confirmed bool `json:"-"`
 }
 
@@ -80,20 +101,52 @@ func (result *CheckResult) Allowed() bool {
 	return true
 }
 
-// CheckOption configures a check.
-type CheckOption func(*checkOptions)
+// CheckOption configures a check or a consumption.
+type CheckOption interface{ applyToCheck(*checkOptions) }
 
 type checkOptions struct {
-	at     time.Time
-	policy Policy
+	at       time.Time
+	policy   Policy
+	isRemote bool
 }
 
-// At asks about another instant. It does not work with consumption.
-func At(at time.Time) CheckOption { return func(options *checkOptions) { options.at = at } }
+type checkOption func(*checkOptions)
 
-// WhenAway says what is answered while the service is away. The default is Fail.
-func WhenAway(policy Policy) CheckOption {
-	return func(options *checkOptions) { options.policy = policy }
+func (option checkOption) applyToCheck(options *checkOptions) { option(options) }
+
+// At asks the service about another instant. It does not work with consumption.
+func At(at time.Time) CheckOption {
+	return checkOption(func(options *checkOptions) { options.at = at })
+}
+
+// CallOption configures a check, a consumption, or the evaluation of flags.
+type CallOption interface {
+	CheckOption
+	FlagsOption
+}
+
+type callOption struct {
+	check func(*checkOptions)
+	flags func(*flagsOptions)
+}
+
+func (option callOption) applyToCheck(options *checkOptions) { option.check(options) }
+func (option callOption) applyToFlags(options *flagsOptions) { option.flags(options) }
+
+// WhenAway says what is answered while nothing is known and the service is away. The default is that of the client.
+func WhenAway(policy Policy) CallOption {
+	return callOption{
+		func(options *checkOptions) { options.policy = policy },
+		func(options *flagsOptions) { options.policy = policy },
+	}
+}
+
+// Remote asks the service, also if a snapshot could answer.
+func Remote() CallOption {
+	return callOption{
+		func(options *checkOptions) { options.isRemote = true },
+		func(options *flagsOptions) { options.isRemote = true },
+	}
 }
 
 // maxChecks is how many checks a request may have.
@@ -128,7 +181,7 @@ type checkBody struct {
 	At      string  `json:"at,omitempty"`
 }
 
-// Check asks whether an instance may use an entitlement. It changes nothing.
+// Check says whether an instance may use an entitlement. It changes nothing, and needs no request.
 func (client *Client) Check(ctx context.Context, instance string, check Check, options ...CheckOption) (Answer, error) {
 	result, err := client.CheckAll(ctx, instance, []Check{check}, options...)
 	if err != nil {
@@ -137,63 +190,51 @@ func (client *Client) Check(ctx context.Context, instance string, check Check, o
 	return result.Checks[0], nil
 }
 
-// CheckAll asks about up to 100 entitlements in one request.
+// CheckAll is Check for up to 100 entitlements at the same instant.
 func (client *Client) CheckAll(ctx context.Context, instance string, checks []Check, options ...CheckOption) (*CheckResult, error) {
 	// A check changes nothing, so it may be sent twice.
 	return client.check(ctx, instance, checkBody{Checks: checks}, wire.Request{IsRepeatable: true}, options)
 }
 
-// Consume consumes if that is allowed. The key is the id of what you do, such as a job's: the same key and amount never
-// charges twice within 24 hours, so an interrupted call can be repeated with it, by another process too.
-//
-// If the service is away and a policy answers, it is not known whether usage was consumed: the answer's Source is not
-// FromService. Call Consume again with the same key to find out.
-func (client *Client) Consume(ctx context.Context, instance string, check Check, key string, options ...CheckOption) (Answer, error) {
-	result, err := client.ConsumeAll(ctx, instance, []Check{check}, key, options...)
-	if err != nil {
-		return Answer{}, err
+func (client *Client) chosen(options []CheckOption) checkOptions {
+	chosen := checkOptions{policy: client.whenAway, isRemote: client.local == nil}
+	for _, option := range options {
+		option.applyToCheck(&chosen)
 	}
-	return result.Checks[0], nil
-}
-
-// ConsumeAll is Consume for several entitlements: all are consumed, or none.
-func (client *Client) ConsumeAll(ctx context.Context, instance string, checks []Check, key string, options ...CheckOption) (*CheckResult, error) {
-	if err := wire.Key(key); err != nil {
-		return nil, err
-	}
-	body := checkBody{Checks: checks, Consume: true}
-	return client.check(ctx, instance, body, wire.Request{IdempotencyKey: key}, options)
+	return chosen
 }
 
 func (client *Client) check(ctx context.Context, instance string, body checkBody, request wire.Request, options []CheckOption) (*CheckResult, error) {
-	chosen := checkOptions{policy: Fail}
-	for _, option := range options {
-		option(&chosen)
+	if client.isClosed.Load() {
+		return nil, ErrClosed
 	}
+	chosen := client.chosen(options)
 	if err := chosen.check(body); err != nil {
 		return nil, err
-	}
-	if !chosen.at.IsZero() {
-		body.At = values.TimeText(chosen.at)
 	}
 	path, err := wire.Path("instances", instance, "check")
 	if err != nil {
 		return nil, err
 	}
+	isRemote := chosen.isRemote || !chosen.at.IsZero()
+	if !isRemote && !body.Consume {
+		return client.answered(ctx, instance, body.Checks, chosen.policy)
+	}
+	if !chosen.at.IsZero() {
+		body.At = values.TimeText(chosen.at)
+	}
+	if !isRemote {
+		return client.consumed(ctx, instance, body.Checks, request.IdempotencyKey, chosen.policy)
+	}
+	if body.Consume && request.IdempotencyKey == "" {
+		request.IdempotencyKey = wire.NewID()
+	}
 	request.Method, request.Path, request.Body = http.MethodPost, path, body
 	result, err := client.checked(ctx, request, len(body.Checks))
-	if err != nil {
-		if recalled := client.recalled(instance, body.Checks, chosen.policy); IsAway(err) && recalled != nil {
-			return recalled, nil
-		}
-		return nil, err
+	if IsAway(err) && chosen.policy != Fail {
+		return sameResult(instance, body.Checks, Answer{Allowed: chosen.policy == Open, Reason: "SERVICE_AWAY", Source: FromPolicy}), nil
 	}
-	if body.At == "" {
-		for place, answer := range result.Checks {
-			client.known.remember(instance, body.Checks[place].requested(), answer, clocks.Read())
-		}
-	}
-	return result, nil
+	return result, err
 }
 
 func (client *Client) checked(ctx context.Context, request wire.Request, count int) (*CheckResult, error) {
@@ -217,17 +258,4 @@ func (client *Client) checked(ctx context.Context, request wire.Request, count i
 	}
 	result.Confirmed = true
 	return &result, nil
-}
-
-// recalled returns what a policy answers, and nil if the call fails.
-func (client *Client) recalled(instance string, checks []Check, policy Policy) *CheckResult {
-	result := &CheckResult{Instance: instance}
-	for _, check := range checks {
-		answer, known := client.known.recall(instance, check.Entitlement, check.requested(), policy, clocks.Read())
-		if !known {
-			return nil
-		}
-		result.Checks = append(result.Checks, answer)
-	}
-	return result
 }

@@ -1,13 +1,16 @@
-// Package keyshelf is the client of a product: it checks, consumes and reports usage, holds seats, reads flags and
-// verifies webhooks. Package offline verifies bundles without a service. Both use the standard library alone.
+// Package keyshelf is the client of a product: it checks what an instance may use, consumes and reports usage, holds seats,
+// reads flags and verifies webhooks. Checks, flags and consumptions are decided locally, also while the service is away. Package
+// offline verifies bundles without a service. Both use the standard library alone.
 package keyshelf
 
 import (
 	"context"
 	"errors"
 	"net/http"
+	"sync/atomic"
 	"time"
 
+	"keyshelf.example/keyshelf/internal/local"
 	"keyshelf.example/keyshelf/internal/values"
 	"keyshelf.example/keyshelf/internal/wire"
 )
@@ -18,39 +21,16 @@ const (
 	defaultRetries  = 2
 )
 
-// Client calls the service with one credential, such as a license key. Goroutines may share it. It starts none.
+// Client decides by a snapshot of the terms of an instance, consumes from tranches, and asks the service with one credential, such
+// as a license key. Goroutines may share it. With the first use of an instance it starts two, with the first consumption of each
+// instance another one; Close ends them.
 type Client struct {
 	transport *wire.Transport
-	known     *knownAnswers
-	flags     *flagCache
-}
-
-// Option configures a client.
-type Option func(*wire.Transport)
-
-// WithTimeout limits one attempt of a call. The default is 10 seconds.
-func WithTimeout(timeout time.Duration) Option {
-	return func(transport *wire.Transport) { transport.Timeout = timeout }
-}
-
-// WithDeadline limits a call with all its attempts and the time between them, in addition to its context. The default is 30 seconds.
-func WithDeadline(deadline time.Duration) Option {
-	return func(transport *wire.Transport) { transport.Deadline = deadline }
-}
-
-// WithRetries sets how often a request is repeated at most, where that is safe. The default is 2.
-func WithRetries(retries int) Option {
-	return func(transport *wire.Transport) { transport.Retries = retries }
-}
-
-// WithTokenSource reads the credential for each attempt.
-func WithTokenSource(token func(context.Context) (string, error)) Option {
-	return func(transport *wire.Transport) { transport.Token = token }
-}
-
-// WithRoundTripper replaces http.DefaultTransport, for example to trust a certificate of your own.
-func WithRoundTripper(tripper http.RoundTripper) Option {
-	return func(transport *wire.Transport) { transport.HTTP.Transport = tripper }
+	// local is nil for a remote client.
+	local    *local.Client
+	whenAway Policy
+	flags    *flagCache
+	isClosed *atomic.Bool
 }
 
 // New creates a client. The address is that of the service, such as https://keyshelf.example; an /api at its end is left
@@ -60,22 +40,26 @@ func New(address, token string, options ...Option) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	transport := &wire.Transport{
-		BaseURL:  base,
-		Timeout:  defaultTimeout,
-		Deadline: defaultDeadline,
-		Retries:  defaultRetries,
-		HTTP: &http.Client{
-			// A credential never follows a redirect; the service sends none.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	chosen := settings{
+		transport: wire.Transport{
+			BaseURL:  base,
+			Timeout:  defaultTimeout,
+			Deadline: defaultDeadline,
+			Retries:  defaultRetries,
+			HTTP: &http.Client{
+				// A credential never follows a redirect; the service sends none.
+				CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+			},
 		},
+		local: local.Options{StartTimeout: defaultStartTimeout},
 	}
 	for _, option := range options {
-		option(transport)
+		option(&chosen)
 	}
-	if err := transport.Check(); err != nil {
+	if err := chosen.check(); err != nil {
 		return nil, err
 	}
+	transport := &chosen.transport
 	if transport.Token == nil {
 		credential, err := wire.Credential(token)
 		if err != nil {
@@ -83,7 +67,17 @@ func New(address, token string, options ...Option) (*Client, error) {
 		}
 		transport.Token = func(context.Context) (string, error) { return credential, nil }
 	}
-	return &Client{transport, newKnownAnswers(), newFlagCache()}, nil
+	decides, err := chosen.localClient(transport)
+	if err != nil {
+		return nil, err
+	}
+	client := &Client{transport: transport, local: decides, whenAway: chosen.whenAway, flags: newFlagCache(), isClosed: &atomic.Bool{}}
+	if client.whenAway == "" && decides == nil {
+		client.whenAway = Fail
+	} else if client.whenAway == "" {
+		client.whenAway = Closed
+	}
+	return client, nil
 }
 
 // Call calls any other operation, such as GET /instances/globex-prod, and decodes the response into a value. `body` and

@@ -90,7 +90,7 @@ func (started *server) count() int {
 	return len(started.requests)
 }
 
-// client makes a client without retries, unless an option sets them.
+// client makes a remote client without retries, unless an option sets them.
 func (started *server) client(t *testing.T, options ...Option) *Client {
 	t.Helper()
 	return clientOf(t, started.url, options...)
@@ -98,7 +98,7 @@ func (started *server) client(t *testing.T, options ...Option) *Client {
 
 func clientOf(t *testing.T, url string, options ...Option) *Client {
 	t.Helper()
-	client, err := New(url, "ksh_0123456789", append([]Option{WithRetries(0)}, options...)...)
+	client, err := New(url, "ksh_0123456789", append([]Option{WithRemote(), WithRetries(0)}, options...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestAPostWithoutAKeyIsNotRepeated(t *testing.T) {
 }
 
 func TestNoErrorHasTheTokenAndNoRedirectIsFollowed(t *testing.T) {
-	client, _ := New(noListener, "ksh_secret", WithRetries(0))
+	client, _ := New(noListener, "ksh_secret", WithRemote(), WithRetries(0))
 	if _, err := client.Check(background, "globex-prod", Check{Entitlement: "sso"}); err == nil || strings.Contains(err.Error(), "ksh_secret") {
 		t.Error(err)
 	}
@@ -202,12 +202,13 @@ func TestTheCallerDecidesWhileTheServiceIsAway(t *testing.T) {
 	if _, err := client.Check(background, "globex-prod", Check{"api-calls", "5"}); err != nil {
 		t.Fatal(err)
 	}
-	known, err := client.Check(background, "globex-prod", Check{"api-calls", "5"}, WhenAway(LastKnown(time.Minute, Fail)))
-	if err != nil || !known.Allowed || known.Source != FromLastKnown || known.Age > time.Minute {
-		t.Error(known, err)
+	for policy, isAllowed := range map[Policy]bool{Open: true, Closed: false} {
+		answer, err := client.Check(background, "globex-prod", Check{"api-calls", "5"}, WhenAway(policy))
+		if err != nil || answer.Allowed != isAllowed || answer.Reason != "SERVICE_AWAY" || answer.Source != FromPolicy {
+			t.Error(answer, err)
+		}
 	}
-	checks := []Check{{"api-calls", "6"}, {"sso", ""}}
-	result, err := client.CheckAll(background, "globex-prod", checks, WhenAway(LastKnown(time.Minute, Closed)))
+	result, err := client.CheckAll(background, "globex-prod", []Check{{"api-calls", "6"}, {"sso", ""}}, WhenAway(Closed))
 	if err != nil || result.Allowed() || result.Confirmed {
 		t.Error(result, err)
 	}
@@ -270,7 +271,7 @@ func TestFlags(t *testing.T) {
 	client := server.client(t)
 	globex := map[string]any{"targetingKey": "globex-prod"}
 	for round := 0; round < 2; round++ {
-		flags, err := client.Flags(background, globex, 0)
+		flags, err := client.Flags(background, globex)
 		if err != nil || !flags.Bool("a", false) || flags.Number("n", 0) != 2.5 || flags.String("s", "") != "x" {
 			t.Fatal(flags, err)
 		}
@@ -281,16 +282,13 @@ func TestFlags(t *testing.T) {
 	if server.requests[1].header.Get("if-none-match") != `"1"` {
 		t.Error("the second request has no ETag")
 	}
-	if _, err := client.Flags(background, map[string]any{"targetingKey": "initech"}, 0); err != nil || server.last().header.Get("if-none-match") != "" {
+	if _, err := client.Flags(background, map[string]any{"targetingKey": "initech"}); err != nil || server.last().header.Get("if-none-match") != "" {
 		t.Error(err)
 	}
-	if known, err := client.Flags(background, globex, time.Minute); err != nil || known.Source != FromLastKnown || !known.Bool("a", false) {
-		t.Error(known, err)
-	}
-	if unknown, err := client.Flags(background, map[string]any{}, time.Minute); err != nil || unknown.Source != "" || !unknown.Bool("a", true) {
+	if unknown, err := client.Flags(background, globex, WhenAway(Closed)); err != nil || unknown.Source != FromPolicy || !unknown.Bool("a", true) {
 		t.Error(unknown, err)
 	}
-	if _, err := client.Flags(background, globex, 0); !IsAway(err) {
+	if _, err := client.Flags(background, globex); !IsAway(err) {
 		t.Error(err)
 	}
 }

@@ -60,7 +60,7 @@ func (network *network) RoundTrip(request *http.Request) (*http.Response, error)
 
 func (network *network) client(t *testing.T, options ...Option) *Client {
 	t.Helper()
-	client, err := New(wellFormed, "ksh_0123456789", append([]Option{WithRetries(0), WithRoundTripper(network)}, options...)...)
+	client, err := New(wellFormed, "ksh_0123456789", append([]Option{WithRemote(), WithRetries(0), WithRoundTripper(network)}, options...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func wrongSetting(t *testing.T, id string, err error, setting, value string) {
 	}
 }
 
-var open = WhenAway(LastKnown(time.Minute, Open))
+var open = WhenAway(Open)
 
 func TestAddresses(t *testing.T) {
 	for _, one := range configuration(t).Addresses {
@@ -95,7 +95,7 @@ func TestAddresses(t *testing.T) {
 			continue
 		}
 		network := &network{}
-		client, err := New(one.Address.value, "ksh_0", WithRetries(0), WithRoundTripper(network))
+		client, err := New(one.Address.value, "ksh_0", WithRemote(), WithRetries(0), WithRoundTripper(network))
 		if one.Expected == "INVALID" {
 			wrongSetting(t, one.ID, err, "address", one.Address.value)
 			continue
@@ -126,11 +126,11 @@ func TestTokens(t *testing.T) {
 		}
 		network, token := &network{}, one.Token.value
 		source := WithTokenSource(func(context.Context) (string, error) { return token, nil })
-		read, err := New(wellFormed, "", WithRetries(0), WithRoundTripper(network), source)
+		read, err := New(wellFormed, "", WithRemote(), WithRetries(0), WithRoundTripper(network), source)
 		if err != nil {
 			t.Fatal(err)
 		}
-		client, err := New(wellFormed, token, WithRetries(0), WithRoundTripper(network))
+		client, err := New(wellFormed, token, WithRemote(), WithRetries(0), WithRoundTripper(network))
 		if one.Expected == "INVALID" {
 			wrongSetting(t, one.ID, err, "token", token)
 			for round := 0; round < 2; round++ {

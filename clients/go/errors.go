@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"keyshelf.example/keyshelf/internal/journal"
+	"keyshelf.example/keyshelf/internal/local"
 	"keyshelf.example/keyshelf/internal/wire"
 )
 
@@ -20,11 +21,18 @@ type ConnectionError = wire.ConnectionError
 // and no policy answers. Its text names the setting and never its value.
 type ConfigurationError = wire.ConfigurationError
 
+// SnapshotError says that the service sent a snapshot that cannot be taken, and why.
+type SnapshotError = local.SnapshotError
+
 var (
 	// ErrBufferFull says that a buffer holds as many events as it may. The report was not accepted.
 	ErrBufferFull = errors.New("keyshelf: the usage buffer is full")
 	// ErrBufferLocked says that another process uses the file of a buffer.
 	ErrBufferLocked = journal.ErrLocked
+	// ErrClosed says that a client was closed.
+	ErrClosed = local.ErrClosed
+	// ErrReservationEnded says that a reservation has ended, or was denied.
+	ErrReservationEnded = errors.New("keyshelf: the reservation has ended")
 	// ErrSeatReleased says that a seat was released.
 	ErrSeatReleased = errors.New("keyshelf: the seat was released")
 )

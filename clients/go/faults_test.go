@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"keyshelf.example/keyshelf/offline"
 )
 
 func TestOtherFaultsFailTheCallWhateverAPolicySays(t *testing.T) {
@@ -22,7 +25,7 @@ func TestOtherFaultsFailTheCallWhateverAPolicySays(t *testing.T) {
 			_, err := network.client(t, vault).Check(background, "a", Check{Entitlement: "b"}, open)
 			return err
 		},
-		func() error { _, err := network.client(t, vault).Flags(background, nil, time.Minute); return err },
+		func() error { _, err := network.client(t, vault).Flags(background, nil, open); return err },
 	} {
 		err := call()
 		wrongSetting(t, "vault", err, "token", "")
@@ -37,12 +40,12 @@ func TestOtherFaultsFailTheCallWhateverAPolicySays(t *testing.T) {
 		_, err := client.CheckAll(background, "globex-prod", checks, open)
 		network.fault(t, fmt.Sprint(checks), err)
 	}
-	_, err := client.Check(background, "globex-prod", Check{Entitlement: "sso"}, WhenAway(LastKnown(-1, Open)))
-	network.fault(t, "age", err)
+	_, err := client.Check(background, "globex-prod", Check{Entitlement: "sso"}, WhenAway("maybe"))
+	network.fault(t, "policy", err)
 	_, err = client.Consume(background, "globex-prod", Check{Entitlement: "sso"}, "key", At(time.Now()), open)
 	network.fault(t, "at", err)
 	for _, value := range []any{math.NaN(), math.Inf(1), "\xff", map[string]any{"\xed\xa0\x80": 1}, []any{"\xed\xb0\x80"}, make(chan int)} {
-		_, err := client.Flags(background, map[string]any{"value": value}, time.Minute)
+		_, err := client.Flags(background, map[string]any{"value": value}, open)
 		network.fault(t, fmt.Sprint(value), err)
 		_, err = client.AcquireSeat(background, "a", "b", "anna", SeatOptions{Metadata: map[string]any{"value": value}})
 		network.fault(t, fmt.Sprint(value), err)
@@ -62,7 +65,15 @@ func TestOtherFaultsFailTheCallWhateverAPolicySays(t *testing.T) {
 }
 
 func TestSettingsThatCanNeverWork(t *testing.T) {
-	for setting, option := range map[string]Option{"timeout": WithTimeout(0), "deadline": WithDeadline(-1), "retries": WithRetries(-1)} {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for setting, option := range map[string]Option{
+		"timeout": WithTimeout(0), "deadline": WithDeadline(-1), "retries": WithRetries(-1), "policy": WithWhenAway("maybe"),
+		"start timeout": WithStartTimeout(-1), "keys": WithKeys(offline.Keys{}), "issuer": WithIssuer("acme"),
+		"directory": WithDirectory(filepath.Join(file, "directory")),
+	} {
 		_, err := New(wellFormed, "ksh_0", option)
 		wrongSetting(t, setting, err, setting, "")
 	}

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"keyshelf.example/keyshelf/internal/clocks"
 	"keyshelf.example/keyshelf/internal/values"
 	"keyshelf.example/keyshelf/internal/vectors"
 )
@@ -136,65 +135,6 @@ func TestChecks(t *testing.T) {
 				"instance": result.Instance, "license": result.License, "at": timeOrNull(result.At),
 				"graceEndsAt": timeOrNull(result.GraceEndsAt), "allowed": result.Allowed(), "checks": answers,
 			}, one.Expected)
-		})
-	}
-}
-
-// readingOf is what both clocks show at a time in seconds.
-func readingOf(at int64, monotonic *int64) clocks.Reading {
-	if monotonic == nil {
-		monotonic = &at
-	}
-	return clocks.Reading{Wall: time.Unix(at, 0), Monotonic: time.Duration(*monotonic) * time.Second}
-}
-
-func TestAway(t *testing.T) {
-	policies := map[string]Policy{"": Fail, "fail": Fail, "open": Open, "closed": Closed}
-	var file struct {
-		Cases []struct {
-			ID    string
-			Known []struct {
-				Instance, Entitlement string
-				Requested             string
-				At                    int64
-				MonotonicAt           *int64
-				Answer                Answer
-			}
-			Call struct {
-				Instance, Entitlement, Requested string
-				Now                              int64
-				MonotonicNow                     *int64
-			}
-			Policy struct {
-				WhenAway, Otherwise string
-				MaxAgeSeconds       int64
-			}
-			Expected json.RawMessage
-		}
-	}
-	vectors.Read(t, "away", &file)
-	for _, one := range file.Cases {
-		t.Run(one.ID, func(t *testing.T) {
-			known := newKnownAnswers()
-			for _, last := range one.Known {
-				last.Answer.Entitlement = last.Entitlement
-				known.remember(last.Instance, Amount(last.Requested), last.Answer, readingOf(last.At, last.MonotonicAt))
-			}
-			policy, isPlain := policies[one.Policy.WhenAway]
-			if !isPlain {
-				policy = LastKnown(time.Duration(one.Policy.MaxAgeSeconds)*time.Second, policies[one.Policy.Otherwise])
-			}
-			call := one.Call
-			answer, isKnown := known.recall(call.Instance, call.Entitlement, Amount(call.Requested), policy, readingOf(call.Now, call.MonotonicNow))
-			var actual any = "AWAY"
-			if isKnown {
-				members := map[string]any{"allowed": answer.Allowed, "reason": answer.Reason, "source": answer.Source, "ageSeconds": nil}
-				if answer.Source == FromLastKnown {
-					members["ageSeconds"] = answer.Age.Seconds()
-				}
-				actual = members
-			}
-			vectors.Equal(t, actual, one.Expected)
 		})
 	}
 }

@@ -6,6 +6,7 @@ A wheel is a ZIP archive with three files of metadata (PEP 427). A source distri
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import io
 import re
@@ -14,7 +15,7 @@ import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-# A fixed time makes archives of equal sources equal.
+# A fixed time makes archives of equal sources equal, and so does storing files: what zlib writes differs between versions.
 TIME = (2020, 1, 1, 0, 0, 0)
 
 
@@ -66,11 +67,11 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
         lines.append(f"{name},sha256={digest},{len(data)}\n")
     files[record] = ("".join(lines) + f"{record},,\n").encode()
     name = f"{_stem()}-py3-none-any.whl"
-    with zipfile.ZipFile(Path(wheel_directory) / name, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(Path(wheel_directory) / name, "w", zipfile.ZIP_STORED) as archive:
         for path, data in files.items():
             entry = zipfile.ZipInfo(path, TIME)
             entry.external_attr = 0o644 << 16
-            archive.writestr(entry, data, zipfile.ZIP_DEFLATED)
+            archive.writestr(entry, data, zipfile.ZIP_STORED)
     return name
 
 
@@ -78,11 +79,15 @@ def build_sdist(sdist_directory, config_settings=None):
     """Writes the source distribution and returns its name."""
     name = f"{_stem()}.tar.gz"
     others = [HERE / "pyproject.toml", HERE / "README.md", HERE / "build_backend.py"]
-    with tarfile.open(Path(sdist_directory) / name, "w:gz", format=tarfile.PAX_FORMAT) as archive:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         files = {path.relative_to(HERE).as_posix(): path.read_bytes() for path in [*others, *_sources()]}
         files["PKG-INFO"] = _metadata().encode()
         for path, data in files.items():
             entry = tarfile.TarInfo(f"{_stem()}/{path}")
             entry.size = len(data)
             archive.addfile(entry, io.BytesIO(data))
+    with (Path(sdist_directory) / name).open("wb") as file:
+        with gzip.GzipFile(filename="", mode="wb", compresslevel=0, fileobj=file, mtime=0) as compressed:
+            compressed.write(packed.getvalue())
     return name

@@ -24,9 +24,7 @@ type product struct {
 }
 
 func (product product) signInPage(ctx context.Context) (string, error) {
-	// Customers keep their sign-in for an hour without the service. Who never had it does not get it.
-	away := keyshelf.WhenAway(keyshelf.LastKnown(time.Hour, keyshelf.Closed))
-	sso, err := product.client.Check(ctx, product.instance, keyshelf.Check{Entitlement: "sso"}, away)
+	sso, err := product.client.Check(ctx, product.instance, keyshelf.Check{Entitlement: "sso"})
 	if sso.Allowed {
 		return "single sign-on", err
 	}
@@ -34,7 +32,7 @@ func (product product) signInPage(ctx context.Context) (string, error) {
 }
 
 func (product product) search(ctx context.Context) (string, error) {
-	flags, err := product.client.Flags(ctx, map[string]any{"targetingKey": product.instance}, 24*time.Hour)
+	flags, err := product.client.Flags(ctx, map[string]any{"targetingKey": product.instance})
 	if err == nil && flags.Bool("new-search", false) {
 		return "new", nil
 	}
@@ -43,15 +41,14 @@ func (product product) search(ctx context.Context) (string, error) {
 
 func (product product) export(ctx context.Context, job string) (string, error) {
 	// The job's id is the key: a job that is repeated, after a crash too, is charged once.
-	check, away := keyshelf.Check{Entitlement: "exports"}, keyshelf.WhenAway(keyshelf.Open)
-	answer, err := product.client.Consume(ctx, product.instance, check, job, away)
+	answer, err := product.client.Consume(ctx, product.instance, keyshelf.Check{Entitlement: "exports"}, job)
 	switch {
 	case err != nil:
 		return "", err
 	case !answer.Allowed:
 		return "not exported: " + answer.Reason, nil
-	case answer.Source != keyshelf.FromService:
-		return "exported; whether it was charged is not known yet", nil
+	case answer.Source == keyshelf.FromPolicy:
+		return "exported; it is charged when the service is back", nil
 	default:
 		return fmt.Sprintf("exported, %s left", answer.Remaining), nil
 	}
@@ -107,12 +104,22 @@ func main() {
 	if len(os.Args) < 2 {
 		log.Fatal("usage: go-product USER [JOB...]")
 	}
-	client, err := keyshelf.New(os.Getenv("KEYSHELF_URL"), os.Getenv("KEYSHELF_TOKEN"), keyshelf.WithTimeout(5*time.Second))
+	directory := os.Getenv("KEYSHELF_DIRECTORY")
+	if directory == "" {
+		directory = "keyshelf"
+	}
+	// What the product decides by is stored there: it works on without the service, and starts without it.
+	client, err := keyshelf.New(os.Getenv("KEYSHELF_URL"), os.Getenv("KEYSHELF_TOKEN"),
+		keyshelf.WithTimeout(5*time.Second), keyshelf.WithDirectory(directory))
 	if err != nil {
 		log.Fatal(err)
 	}
 	product := product{client, os.Getenv("KEYSHELF_INSTANCE")}
-	if err := product.run(context.Background(), os.Args[1], os.Args[2:]); err != nil {
+	err = product.run(context.Background(), os.Args[1], os.Args[2:])
+	if closed := client.Close(context.Background()); err == nil {
+		err = closed
+	}
+	if err != nil {
 		log.Fatal(err)
 	}
 }

@@ -8,21 +8,26 @@ import { CustomersApi } from "../domains/customers/Api.ts"
 import { EntitlementsApi } from "../domains/entitlements/Api.ts"
 import { EventsApi } from "../domains/events/Api.ts"
 import { FeatureFlagsApi } from "../domains/flags/Api.ts"
+import { OfrepStreamsApi } from "../domains/flags/ofrep/streams/Api.ts"
 import { OfrepApi } from "../domains/flags/ofrep/Api.ts"
 import { EntitlementGroupsApi } from "../domains/groups/Api.ts"
 import { ImportsApi } from "../domains/imports/Api.ts"
 import { InstancesApi } from "../domains/instances/Api.ts"
 import { LicenseKeysApi } from "../domains/instances/keys/Api.ts"
+import { ChangesApi } from "../domains/instances/following/Api.ts"
+import { AddOnsApi } from "../domains/instances/addons/Api.ts"
 import { OverridesApi } from "../domains/instances/overrides/Api.ts"
 import { CustomerIntegrationsApi, InstanceIntegrationsApi, IntegrationUpsertsApi } from "../domains/integrations/Api.ts"
 import { LicensesApi } from "../domains/licenses/Api.ts"
 import { LicenseFamiliesApi } from "../domains/licenses/FamiliesApi.ts"
 import { LicenseEntitlementsApi } from "../domains/licenses/grants/Api.ts"
 import { MetadataFieldsApi } from "../domains/metadata/Api.ts"
-import { LicenseMigrationsApi } from "../domains/migrations/Api.ts"
+import { LicenseMigrationsApi } from "../domains/licensemoves/Api.ts"
 import { OfflineBundlesApi } from "../domains/offline/bundles/Api.ts"
 import { OfflineLedgersApi } from "../domains/offline/ledgers/Api.ts"
 import { OfflineApi } from "../domains/offline/PublicApi.ts"
+import { SnapshotsApi } from "../domains/offline/snapshots/Api.ts"
+import { TranchesApi } from "../domains/offline/tranches/Api.ts"
 import { MembersApi } from "../domains/people/Api.ts"
 import { ReleasesApi } from "../domains/releases/Api.ts"
 import { SigningKeysApi } from "../domains/signing/Api.ts"
@@ -58,7 +63,9 @@ export class CoreApi extends Apis.core(
   IntegrationUpsertsApi,
   ImportsApi,
   OverridesApi,
+  AddOnsApi,
   LicenseKeysApi,
+  ChangesApi,
   CheckApi,
   UsageApi,
   UsageEventsApi,
@@ -69,8 +76,10 @@ export class CoreApi extends Apis.core(
   SigningKeysApi,
   OfflineBundlesApi,
   OfflineLedgersApi,
+  SnapshotsApi,
+  TranchesApi,
 )
-  .addHttpApi(Apis.open(OfflineApi))
+  .addHttpApi(Apis.open(OfflineApi, OfrepStreamsApi))
   .annotateMerge(
     OpenApi.annotations({
       title: "Keyshelf Core API",

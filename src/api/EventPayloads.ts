@@ -12,109 +12,32 @@ import { Entitlement } from "../domains/entitlements/Model.ts"
 import { FeatureFlag } from "../domains/flags/Model.ts"
 import { EntitlementGroup } from "../domains/groups/Model.ts"
 import { Instance } from "../domains/instances/Model.ts"
-import { Override } from "../domains/instances/overrides/Model.ts"
-import { Grant, License } from "../domains/licenses/Model.ts"
+import { License } from "../domains/licenses/Model.ts"
 import { MetadataField } from "../domains/metadata/Model.ts"
-import { LicenseMigration } from "../domains/migrations/Model.ts"
-import { OfflineBundle } from "../domains/offline/bundles/Model.ts"
-import { OfflineLedger, uploadFields } from "../domains/offline/ledgers/Model.ts"
+import { LicenseMigration } from "../domains/licensemoves/Model.ts"
 import { Membership } from "../domains/people/Model.ts"
 import { Release } from "../domains/releases/Model.ts"
 import { SigningKey } from "../domains/signing/Model.ts"
-import { UsageEventRecord } from "../domains/usage/history/Model.ts"
-import { UsageEntry } from "../domains/usage/ledger/Model.ts"
 import { WebhookEndpoint } from "../domains/webhooks/Model.ts"
-import { Deployment, DeploymentZone } from "../domains/zones/Model.ts"
-import { component, componentOf } from "../kernel/contract/Component.ts"
+import { DeploymentZone } from "../domains/zones/Model.ts"
+import { component } from "../kernel/contract/Component.ts"
 import { EventRecord, isChangeName } from "../kernel/contract/Event.ts"
 import { eventNames } from "../kernel/values/EventNames.ts"
 import type { ChangeName, EventName } from "../kernel/contract/Event.ts"
-import { Uuid } from "../kernel/values/Identifiers.ts"
-
-/** The properties that an event adds to the example of a record or its parent. */
-const extended = <F extends Schema.Struct.Fields, G extends Schema.Struct.Fields>(
-  name: string,
-  record: Schema.Struct<F>,
-  fields: G,
-  example: object,
-) => {
-  const inherited = componentOf(record.ast)?.example as object | undefined
-  return Schema.Struct({ ...record.fields, ...fields }).annotate(component(name, { ...inherited, ...example }))
-}
-
-const Token = extended(
-  "TokenOfServiceAccount",
-  AccessToken,
-  {
-    serviceAccountSlug: Schema.optionalKey(
-      Schema.String.annotate({
-        description: "The owner of the token. License keys and tokens that the operator issued have none",
-      }),
-    ),
-    instanceSlug: Schema.optionalKey(
-      Schema.String.annotate({ description: "The instance that a license key is confined to" }),
-    ),
-  },
-  { serviceAccountSlug: "build-server-k3x9ya" },
-)
-
-const RotatedToken = extended(
-  "RotatedToken",
-  AccessToken,
-  {
-    serviceAccountSlug: Schema.optionalKey(Schema.String),
-    instanceSlug: Schema.optionalKey(Schema.String),
-    rotatedTo: Schema.String.annotate({ description: "Slug of the successor" }),
-  },
-  { serviceAccountSlug: "build-server-k3x9ya", rotatedTo: "nightly-deploys-7hw2mq" },
-)
-
-const GrantOfLicense = extended("EntitlementOfLicense", Grant, { licenseSlug: Schema.String }, { licenseSlug: "pro-2" })
-
-const DeploymentInZone = extended(
-  "DeploymentInZone",
-  Deployment,
-  { deploymentZoneId: Uuid, deploymentZoneSlug: Schema.String },
-  { deploymentZoneSlug: "globex-berlin" },
-)
-
-const UsageOfInstance = extended(
-  "UsageOfInstance",
-  UsageEntry,
-  { instanceId: Uuid, instanceSlug: Schema.String, licenseSlug: Schema.String },
-  { instanceSlug: "globex-production", licenseSlug: "pro-2" },
-)
-
-const VoidedUsageEvent = extended(
-  "VoidedUsageEvent",
-  UsageEventRecord,
-  { instanceId: Uuid, instanceSlug: Schema.String, entitlementSlug: Schema.String },
-  { instanceSlug: "globex-production", entitlementSlug: "api-calls", voidedAt: "2026-01-31T09:00:00.000Z" },
-)
-
-const EndingInstance = extended(
-  "EndingInstance",
-  Instance,
-  { daysLeft: Schema.Int.annotate({ description: "Days until the end, rounded up; 0 if the event is late" }) },
-  { daysLeft: 7 },
-)
-
-const UploadedLedger = extended(
-  "UploadedOfflineLedger",
-  OfflineLedger,
-  { instanceId: Uuid, ...uploadFields },
-  { accepted: 1, rejected: 0, overAllowance: [] },
-)
-
-const ForkedLedger = extended(
-  "ForkedOfflineLedger",
-  OfflineLedger,
-  {
-    instanceId: Uuid,
-    forkedLine: Schema.Int.annotate({ description: "The number of the line that does not follow" }),
-  },
-  { forkedAt: "2026-01-31T09:00:00.000Z", forkedLine: 2 },
-)
+import {
+  Token,
+  RotatedToken,
+  GrantOfLicense,
+  OverrideOfInstance,
+  AddOnOfInstance,
+  BundleOfInstance,
+  DeploymentInZone,
+  UsageOfInstance,
+  VoidedUsageEvent,
+  EndingInstance,
+  UploadedLedger,
+  ForkedLedger,
+} from "./EventData.ts"
 
 /**
  * By event: the schema of `data` (the record after the change, or before a deletion), what happened, and, for a change,
@@ -138,11 +61,17 @@ const events = {
   ],
   INSTANCE_DELETED: [Instance, "An instance was deleted"],
   INSTANCE_ENTITLEMENT_OVERRIDDEN: [
-    Override,
+    OverrideOfInstance,
     "An instance got an override of an entitlement, or another one instead",
     { value: 2_000 },
   ],
-  INSTANCE_ENTITLEMENT_OVERRIDE_REMOVED: [Override, "An override of an instance was removed"],
+  INSTANCE_ENTITLEMENT_OVERRIDE_REMOVED: [OverrideOfInstance, "An override of an instance was removed"],
+  INSTANCE_ADD_ON_SET: [
+    AddOnOfInstance,
+    "An instance got an add-on, or another quantity or version of it; `previous` is what it would have had then",
+    { quantity: 2 },
+  ],
+  INSTANCE_ADD_ON_REMOVED: [AddOnOfInstance, "An add-on of an instance was removed, with what was planned of it"],
   INSTANCE_TERM_ENDING: [EndingInstance, "The license of an instance ends soon, once per lead time and end date"],
   INSTANCE_TERM_ENDED: [Instance, "The license of an instance ended, once per end date"],
   INSTANCE_GRACE_ENDED: [Instance, "The grace period of an instance ended, once per end date"],
@@ -180,8 +109,8 @@ const events = {
     "Usage was rejected because it would exceed the cap, or a ledger brought usage above it, once per period",
   ],
   USAGE_EVENT_VOIDED: [VoidedUsageEvent, "An event of usage was voided: it counts no more"],
-  OFFLINE_BUNDLE_ISSUED: [OfflineBundle, "An offline bundle of an instance was issued"],
-  OFFLINE_BUNDLE_REVOKED: [OfflineBundle, "An offline bundle was revoked, and all of its instance before it"],
+  OFFLINE_BUNDLE_ISSUED: [BundleOfInstance, "An offline bundle of an instance was issued"],
+  OFFLINE_BUNDLE_REVOKED: [BundleOfInstance, "An offline bundle was revoked, and all of its instance before it"],
   OFFLINE_USAGE_UPLOADED: [UploadedLedger, "New lines of a ledger were stored, or it was closed"],
   OFFLINE_LEDGER_FORKED: [
     ForkedLedger,

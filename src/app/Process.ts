@@ -9,10 +9,11 @@ import { coreRoutes, coreRoutesWithoutWebhooks, internalRoutes, platformRoutes, 
 import { services } from "./Services.ts"
 import { CurrentRetentionPeriods } from "../kernel/ports/RetentionPeriods.ts"
 import * as AuditWorker from "../domains/audit/Worker.ts"
-import * as MigrationsWorker from "../domains/migrations/Worker.ts"
+import * as MigrationsWorker from "../domains/licensemoves/Worker.ts"
 import * as TermNoticesWorker from "../domains/instances/terms/Worker.ts"
 import { CurrentTermLeads } from "../domains/instances/terms/Leads.ts"
 import * as SweeperWorker from "../domains/maintenance/Worker.ts"
+import { commandLine } from "../infra/PackageFiles.ts"
 import * as Database from "../infra/database/Database.ts"
 import * as DatabaseClock from "../infra/database/DatabaseClock.ts"
 import * as FileDescriptors from "../infra/FileDescriptors.ts"
@@ -41,6 +42,7 @@ import * as QueueProvider from "../domains/webhooks/outbox/QueueProvider.ts"
 import { engine } from "../domains/webhooks/Layer.ts"
 import { WebhookSender } from "../domains/webhooks/delivery/Sender.ts"
 import * as SvixProvider from "../domains/webhooks/outbox/SvixProvider.ts"
+import { ChangeStreamLimits } from "../domains/events/changes/Limits.ts"
 import { OutboxSelection } from "../domains/webhooks/outbox/OutboxFilter.ts"
 import * as DispatcherWorker from "../domains/webhooks/delivery/Worker.ts"
 
@@ -74,6 +76,16 @@ export const backend = (whenRunning: Database.WhenRunning) =>
       Layer.effect(
         CurrentTermLeads,
         Effect.map(Settings, ({ termNotices }) => termNotices),
+      ),
+    ),
+    Layer.provideMerge(
+      Layer.effect(
+        ChangeStreamLimits,
+        Effect.gen(function* () {
+          const defaults = yield* ChangeStreamLimits
+          const { changeStreams } = yield* Settings
+          return Object.assign({}, defaults, { streamsPerProcess: changeStreams })
+        }),
       ),
     ),
     Layer.provideMerge(
@@ -181,7 +193,7 @@ const backgroundServices = Layer.mergeAll(
 )
 
 /** The token of a new credential; otherwise whether a credential is known, or an operator's command must create it. */
-type FirstCredential = "known" | "missing" | Redacted.Redacted
+export type FirstCredential = "known" | "missing" | Redacted.Redacted
 
 /**
  * Ensures that a first platform credential exists. If the settings have one, it is stored. Otherwise, an embedded
@@ -216,7 +228,7 @@ const credentialLines = (credential: FirstCredential): ReadonlyArray<string> => 
     `  ${Redacted.value(credential)}`,
     "",
     "  To see what the service does, run this in another terminal:",
-    "  KEYSHELF_PLATFORM_CREDENTIAL=ksm_... npm run demo -- --keep",
+    `  KEYSHELF_PLATFORM_CREDENTIAL=ksm_... ${commandLine("demo --keep")}`,
   ]
 }
 
@@ -245,20 +257,27 @@ const banner = Effect.fnUntraced(function* (credential: FirstCredential) {
   yield* Console.log(`${lines.join("\n")}\n`)
 })
 
-/** Runs the service until it is interrupted. Listeners then finish their requests, and the database closes last. */
-export const serve = Effect.gen(function* () {
-  // The internal listener opens first and closes last, so that it reports health during start and shutdown.
-  yield* Layer.build(internalListener)
-  yield* Layer.build(listeners)
-  // A start that fails on a port must not leave a credential that was never shown.
-  const credential = yield* firstCredential
-  yield* Health.serving
-  yield* banner(credential)
-  yield* Effect.forkScoped(collectAfterStart)
-  return yield* Effect.never
-}).pipe(
-  Effect.scoped,
-  Effect.provide(backend("fail").pipe(Layer.provideMerge(backgroundServices))),
-  Effect.provide(Telemetry.layer),
-  Effect.provide(Logging.layer),
-)
+/**
+ * Runs the service until it is interrupted, and announces it when it is ready. Listeners then finish their requests, and the database
+ * closes last.
+ */
+export const serving = <E, R>(announce: (credential: FirstCredential) => Effect.Effect<void, E, R>) =>
+  Effect.gen(function* () {
+    // The internal listener opens first and closes last, so that it reports health during start and shutdown.
+    yield* Layer.build(internalListener)
+    yield* Layer.build(listeners)
+    // A start that fails on a port must not leave a credential that was never shown.
+    const credential = yield* firstCredential
+    yield* Health.serving
+    yield* announce(credential)
+    yield* Effect.forkScoped(collectAfterStart)
+    return yield* Effect.never
+  }).pipe(
+    Effect.scoped,
+    Effect.provide(backend("fail").pipe(Layer.provideMerge(backgroundServices))),
+    Effect.provide(Telemetry.layer),
+    Effect.provide(Logging.layer),
+  )
+
+/** `keyshelf serve`. */
+export const serve = serving(banner)

@@ -14,8 +14,11 @@ import * as EntitlementsHttp from "../domains/entitlements/Http.ts"
 import * as EventsHttp from "../domains/events/Http.ts"
 import * as FlagsHttp from "../domains/flags/Http.ts"
 import * as OfrepHttp from "../domains/flags/ofrep/Http.ts"
+import * as OfrepStreamsHttp from "../domains/flags/ofrep/streams/Http.ts"
 import * as GroupsHttp from "../domains/groups/Http.ts"
 import * as LicenseKeysHttp from "../domains/instances/keys/Http.ts"
+import * as ChangesHttp from "../domains/instances/following/Http.ts"
+import * as AddOnsHttp from "../domains/instances/addons/Http.ts"
 import * as OverridesHttp from "../domains/instances/overrides/Http.ts"
 import * as ImportsHttp from "../domains/imports/Http.ts"
 import * as InstancesHttp from "../domains/instances/Http.ts"
@@ -23,10 +26,12 @@ import * as IntegrationsHttp from "../domains/integrations/Http.ts"
 import * as GrantsHttp from "../domains/licenses/grants/Http.ts"
 import * as LicensesHttp from "../domains/licenses/Http.ts"
 import * as MetadataHttp from "../domains/metadata/Http.ts"
-import * as MigrationsHttp from "../domains/migrations/Http.ts"
+import * as MigrationsHttp from "../domains/licensemoves/Http.ts"
 import * as OfflineBundlesHttp from "../domains/offline/bundles/Http.ts"
 import * as OfflineLedgersHttp from "../domains/offline/ledgers/Http.ts"
 import * as OfflineHttp from "../domains/offline/PublicHttp.ts"
+import * as SnapshotsHttp from "../domains/offline/snapshots/Http.ts"
+import * as TranchesHttp from "../domains/offline/tranches/Http.ts"
 import * as OrganizationsHttp from "../domains/organizations/Http.ts"
 import * as PeopleHttp from "../domains/people/Http.ts"
 import * as PeoplePlatformHttp from "../domains/people/PlatformHttp.ts"
@@ -77,7 +82,9 @@ const coreHandlers = Layer.mergeAll(
   CustomersHttp.customers,
   InstancesHttp.instances,
   OverridesHttp.overrides,
+  AddOnsHttp.addOns,
   LicenseKeysHttp.licenseKeys,
+  ChangesHttp.changes,
   IntegrationsHttp.customerIntegrations,
   IntegrationsHttp.instanceIntegrations,
   IntegrationsHttp.integrationUpserts,
@@ -89,6 +96,7 @@ const coreHandlers = Layer.mergeAll(
   LeasesHttp.leases,
   FlagsHttp.featureFlags,
   OfrepHttp.ofrep,
+  OfrepStreamsHttp.ofrepStreams,
   EntitlementsHttp.entitlements,
   GroupsHttp.entitlementGroups,
   LicensesHttp.licenses,
@@ -99,6 +107,8 @@ const coreHandlers = Layer.mergeAll(
   SigningHttp.signingKeys,
   OfflineBundlesHttp.offlineBundles,
   OfflineLedgersHttp.offlineLedgers,
+  SnapshotsHttp.snapshots,
+  TranchesHttp.tranches,
   OfflineHttp.offline,
   AuditHttp.eventLog,
 )

@@ -20,8 +20,8 @@ import * as Integrations from "../domains/integrations/Layer.ts"
 import * as Licenses from "../domains/licenses/Layer.ts"
 import * as Maintenance from "../domains/maintenance/Layer.ts"
 import * as Metadata from "../domains/metadata/Layer.ts"
-import * as Migrations from "../domains/migrations/Layer.ts"
-import * as MigrationsSharded from "../domains/migrations/sharded/LayerSharded.ts"
+import * as Migrations from "../domains/licensemoves/Layer.ts"
+import * as MigrationsSharded from "../domains/licensemoves/sharded/LayerSharded.ts"
 import * as Offline from "../domains/offline/Layer.ts"
 import * as Organizations from "../domains/organizations/Layer.ts"
 import * as People from "../domains/people/Layer.ts"
@@ -36,9 +36,11 @@ import * as OutboxFilter from "../domains/webhooks/outbox/OutboxFilter.ts"
 import * as Zones from "../domains/zones/Layer.ts"
 import * as DedicatedConnections from "../infra/database/DedicatedConnections.ts"
 import * as Transactions from "../infra/database/Transactions.ts"
+import * as RepairedJson from "../infra/RepairedJson.ts"
 import * as SealedCursors from "../infra/SealedCursors.ts"
 import * as SecretBox from "../infra/SecretBox.ts"
 import { hasCitus } from "../kernel/database/Statements.ts"
+import { DeletionBlockers } from "../kernel/ports/DeletionBlockers.ts"
 import { Shutdown } from "../kernel/ports/Shutdown.ts"
 
 /** The services that all domains use. */
@@ -48,6 +50,18 @@ const ports = Layer.mergeAll(
   Shutdown.layer,
   SealedCursors.layer,
   SecretBox.layer,
+  DeletionBlockers.layer,
+  RepairedJson.layer,
+)
+
+/** What domains read of later ones, which provide it. */
+const fromLaterDomains = Layer.mergeAll(
+  OutboxFilter.layer,
+  Impact.ports,
+  Offline.ports,
+  Integrations.ports,
+  Instances.ports,
+  Groups.ports,
 )
 
 /** The repositories whose statements have a form for each kind of database, for one server. */
@@ -87,6 +101,7 @@ export const servicesOn = (repositories: Repositories) =>
       Layer.provideMerge(Flags.layer),
       Layer.provideMerge(Migrations.layer),
       Layer.provideMerge(Usage.layer),
+      Layer.provideMerge(Events.changes.pipe(Layer.provide(Instances.followers))),
       Layer.provideMerge(Imports.layer),
       Layer.provideMerge(Integrations.layer),
       Layer.provideMerge(Instances.layer),
@@ -108,7 +123,7 @@ export const servicesOn = (repositories: Repositories) =>
       Layer.provideMerge(Events.layer),
       Layer.provideMerge(Idempotency.layer),
     )
-    .pipe(Layer.provideMerge(repositories), Layer.provide(OutboxFilter.layer), Layer.provideMerge(ports))
+    .pipe(Layer.provideMerge(repositories), Layer.provideMerge(fromLaterDomains), Layer.provideMerge(ports))
 
 /** What the database is decides their form, once. */
 const repositories: Repositories = Layer.unwrap(

@@ -15,6 +15,7 @@ import * as Logging from "../infra/telemetry/Logging.ts"
 import { print } from "./Ending.ts"
 import { CommandFailed } from "./Failure.ts"
 import { cannotRead, fileInput, readText, streamLines } from "./input/Input.ts"
+import type { OrganizationId } from "../kernel/values/Identifiers.ts"
 
 const failed = (message: string) => new CommandFailed({ message })
 
@@ -159,7 +160,7 @@ const verifyDatabase = Effect.fnUntraced(function* (
 ) {
   const reader = yield* LogReader
   const organizations = yield* chosen(slug, keys)
-  const isOf = (id: string) => (note: SavedNote) =>
+  const isOf = (id: OrganizationId) => (note: SavedNote) =>
     note.origin === logOrigin(id) || note.origin.startsWith(`${logOrigin(id)}/`)
   const strange = saved.find((note) => !organizations.some(({ id }) => isOf(id)(note)))
   if (strange !== undefined && organizations.length !== 1) {

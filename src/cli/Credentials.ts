@@ -3,7 +3,7 @@ import { Console, Effect, Layer, Redacted } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { AccessToken } from "../domains/access/Model.ts"
 import { allScopes, PlatformCredentials } from "../domains/access/PlatformCredentials.ts"
-import { Operator, platformIdentity } from "../kernel/contract/Caller.ts"
+import { bySystem, Operator, platformIdentity } from "../kernel/contract/Caller.ts"
 import type { Page, PageRequest } from "../kernel/contract/Page.ts"
 import { PlatformScope } from "../kernel/contract/Scope.ts"
 import { now } from "../kernel/values/Timestamp.ts"
@@ -15,7 +15,7 @@ import { table } from "./Table.ts"
 // A user who can run this command has the database and the keys, so no credential is required.
 const asOperator = Effect.provideService(Operator, {
   credentialId: platformIdentity.id,
-  actor: platformIdentity,
+  ...bySystem,
   scopes: allScopes,
 })
 

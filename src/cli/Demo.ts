@@ -1,6 +1,7 @@
 /** `keyshelf demo`: plays the main story against a running service. */
 import { Config, Console, Effect, Layer, Option, Redacted } from "effect"
 import { Command, Flag } from "effect/cli"
+import { commandLine } from "../infra/PackageFiles.ts"
 import { reachableHost } from "../infra/HostUrl.ts"
 import { Settings } from "../infra/Settings.ts"
 import { backend } from "../app/Process.ts"
@@ -10,7 +11,7 @@ import type { Furnished } from "../demo/Furnish.ts"
 import { reportPastUsage } from "../demo/PastUsage.ts"
 import { play } from "../demo/Story.ts"
 import * as Logging from "../infra/telemetry/Logging.ts"
-import { databaseExists } from "./EmbeddedState.ts"
+import { databaseExists } from "./database/EmbeddedState.ts"
 import { originOf, tokenOf } from "./remote/connection/TargetRules.ts"
 
 const variables = ["KEYSHELF_PLATFORM_CREDENTIAL", "SERVICE_BOOTSTRAP_PLATFORM_CREDENTIAL"]
@@ -34,7 +35,7 @@ const credentialFrom = Effect.fnUntraced(function* (flag: Option.Option<Redacted
     if (text.trim() !== "") return yield* tokenOf(name, text)
   }
   return yield* new DemoFailed({
-    message: `The demo needs a platform credential. Create one with \`npm run keyshelf -- platform-credential create\`, then set ${variables[0]} or pass --credential.`,
+    message: `The demo needs a platform credential. Create one with \`${commandLine("platform-credential create")}\`, then set ${variables[0]} or pass --credential.`,
   })
 })
 

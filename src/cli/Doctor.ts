@@ -6,13 +6,14 @@ import { hasFormerSchema, isMigrated } from "../infra/database/Migrations.ts"
 import { Settings } from "../infra/Settings.ts"
 import * as ClusterChecks from "./doctor/ClusterChecks.ts"
 import * as DatabaseChecks from "./doctor/DatabaseChecks.ts"
+import { installation } from "./doctor/InstallationCheck.ts"
 import * as KeyChecks from "./doctor/KeyChecks.ts"
 import * as MachineChecks from "./doctor/MachineChecks.ts"
 import * as PartnerChecks from "./doctor/PartnerChecks.ts"
 import { failed, withDefectsAsFindings, formatFinding, ok, worstOf } from "./doctor/Report.ts"
 import type { Finding } from "./doctor/Report.ts"
 import * as SettingsCheck from "./doctor/SettingsCheck.ts"
-import { databaseExists } from "./EmbeddedState.ts"
+import { databaseExists } from "./database/EmbeddedState.ts"
 import { CommandFailed } from "./Failure.ts"
 
 /** Whether the report is one JSON document, which is complete only at the end. */
@@ -68,7 +69,8 @@ const examine = Effect.gen(function* () {
     yield* print(found)
     all.push(...found)
   })
-  // Ports come first, before the database check may start the embedded database.
+  yield* run("installation", installation)
+  // Ports come before the database, whose check may start the embedded one.
   yield* run("ports", MachineChecks.ports(settings))
   yield* run("files", MachineChecks.openFiles(settings))
   yield* run("directory", MachineChecks.dataDirectory(settings))
@@ -99,7 +101,7 @@ export const doctorCommand = Command.make(
   }),
 ).pipe(
   Command.withDescription(
-    "Check settings, ports, open files, data directory, database, migrations, Citus, clock, partitions, keys, identity provider and Redis. Prints one line per finding (ok, warning or FAILED) and what to do about it. Changes nothing, prints no secrets, and can run next to the service. Exits with 1 if a finding is FAILED.",
+    "Check settings, files of the installation, ports, open files, data directory, database, migrations, Citus, clock, partitions, keys, identity provider and Redis. Prints one line per finding (ok, warning or FAILED) and what to do about it. Changes nothing, prints no secrets, and can run next to the service. Exits with 1 if a finding is FAILED.",
   ),
   Command.withShortDescription("Check everything that the service needs, and print what to do"),
   // The findings are the output; log lines would only repeat them.

@@ -12,13 +12,16 @@ import { errorCode, reason } from "../infra/embedded/Errors.ts"
 export class OutputLost extends Schema.TaggedError<OutputLost>()("OutputLost", { message: Schema.String }) {}
 
 /** Commands that run until a signal ends them: that is their success. */
-const UNTIL_SIGNAL = ["serve", "mcp", "events tail", "events bridge"]
+const UNTIL_SIGNAL = ["serve", "try", "edge", "mcp", "events tail", "events bridge"]
 
 /**
  * Commands whose output only reports their work. They succeed without a reader; other commands exist for their output.
  */
 const WITH_PROGRESS = [
   "serve",
+  "try",
+  "setup",
+  "edge",
   "mcp",
   "events bridge",
   "import",

@@ -8,9 +8,12 @@ import * as Database from "../infra/database/Database.ts"
 import { distribute } from "../infra/database/Distribution.ts"
 import { FORMER_SCHEMA, hasFormerSchema, migrateWith } from "../infra/database/Migrations.ts"
 import { Settings } from "../infra/Settings.ts"
-import { databaseExists } from "./EmbeddedState.ts"
+import { databaseExists } from "./database/EmbeddedState.ts"
 import { CommandFailed, innermost } from "./Failure.ts"
-import * as Schema from "./Schema.ts"
+import * as Schema from "./database/Schema.ts"
+
+/** What the command prints if there is nothing to do. */
+export const UP_TO_DATE = "The database is up to date."
 
 const counted = (count: number) => `${count} ${count === 1 ? "migration" : "migrations"}`
 
@@ -65,7 +68,7 @@ const apply = Effect.gen(function* () {
       FormerSchema: ({ message }) => Effect.fail(new CommandFailed({ message })),
     }),
   )
-  yield* Console.log(applied.length === 0 ? "The database is up to date." : `Applied ${counted(applied.length)}.`)
+  yield* Console.log(applied.length === 0 ? UP_TO_DATE : `Applied ${counted(applied.length)}.`)
   const distributed = yield* distribute.pipe(
     Effect.catchTags({
       NotDistributable: ({ message }) => Effect.fail(new CommandFailed({ message })),

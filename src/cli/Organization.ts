@@ -20,7 +20,7 @@ import { Settings } from "../infra/Settings.ts"
 import * as Logging from "../infra/telemetry/Logging.ts"
 import { CommandFailed, innermost } from "./Failure.ts"
 import { streamLines } from "./input/Input.ts"
-import * as Schema from "./Schema.ts"
+import * as Schema from "./database/Schema.ts"
 
 const failed = (message: string) => new CommandFailed({ message })
 

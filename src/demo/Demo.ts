@@ -1,5 +1,6 @@
 /** Calls the service, prints each request and response, and stops if a response is not the expected one. */
 import { Console, Context, Effect, Layer, Predicate, Redacted, Schema, SchemaIssue } from "effect"
+import { commandLine } from "../infra/PackageFiles.ts"
 
 /** The demo cannot continue. The message states what happened and what to do. */
 export class DemoFailed extends Schema.TaggedError<DemoFailed>()("DemoFailed", { message: Schema.String }) {}
@@ -100,7 +101,7 @@ const make = (origins: Origins, log: (line: string) => Effect.Effect<void>) => {
       },
       catch: () =>
         new DemoFailed({
-          message: `No Keyshelf responds at ${origin}. Start one with \`npm start\`, or pass its URL with --${request.on}.`,
+          message: `No Keyshelf responds at ${origin}. Start one with \`${commandLine("serve")}\`, or pass its URL with --${request.on}.`,
         }),
     })
     const body = text === "" ? undefined : parse(text)

@@ -5,6 +5,7 @@
 import { Array as Arr, Effect, Redacted, Schema } from "effect"
 import { MAX_EVENTS } from "../domains/usage/cloudevents/Model.ts"
 import { DAY_MS, now } from "../kernel/values/Timestamp.ts"
+import { OrganizationId } from "../kernel/values/Identifiers.ts"
 import { as, Stage } from "./Demo.ts"
 import type { Calls } from "./Demo.ts"
 import { components, customers, entitlements, flags, purposes, versions, zones } from "./Names.ts"
@@ -28,13 +29,14 @@ export interface Extent {
 
 /** What is left. */
 export interface Furnished {
-  readonly organizationId: string
+  readonly organizationId: OrganizationId
   readonly organizationName: string
   readonly token: Redacted.Redacted
   readonly instances: ReadonlyArray<FurnishedInstance>
 }
 
 const WithId = Schema.Struct({ id: Schema.String })
+const NewOrganization = Schema.Struct({ id: OrganizationId })
 const WithSlug = Schema.Struct({ id: Schema.String, slug: Schema.String })
 const Token = Schema.Struct({ token: Schema.String })
 const Results = Schema.Struct({ results: Schema.Array(Schema.Struct({ status: Schema.Literal("accepted") })) })
@@ -77,7 +79,7 @@ const openOrganization = Effect.fnUntraced(function* (operator: Redacted.Redacte
   const at = yield* now
   const name = `Furnished demo ${at.toISOString().slice(0, 16).replace("T", " ")}`
   const onPlatform = as(operator, "platform")
-  const { id } = yield* succeeds(onPlatform("POST", "/platform/organizations", { name }), 201, WithId)
+  const { id } = yield* succeeds(onPlatform("POST", "/platform/organizations", { name }), 201, NewOrganization)
   const token = onPlatform("POST", `/platform/organizations/${id}/tokens`, { name: "Demo" })
   const issued = yield* succeeds(token, 201, Token)
   return { organizationId: id, organizationName: name, token: Redacted.make(issued.token) }

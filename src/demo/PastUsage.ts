@@ -6,7 +6,7 @@
 import { Array as Arr, Clock, Effect } from "effect"
 import { MAX_EVENTS } from "../domains/usage/cloudevents/Model.ts"
 import { CloudEvents } from "../domains/usage/cloudevents/Service.ts"
-import { Caller, platformIdentity } from "../kernel/contract/Caller.ts"
+import { bySystem, Caller, platformIdentity } from "../kernel/contract/Caller.ts"
 import { shiftedClock } from "../kernel/values/ShiftedClock.ts"
 import { DAY_MS } from "../kernel/values/Timestamp.ts"
 import { DemoFailed } from "./Demo.ts"
@@ -22,7 +22,7 @@ export const reportPastUsage = Effect.fn("Demo.reportPastUsage")(function* ({ in
   const cloudEvents = yield* CloudEvents
   const clock = yield* Clock.Clock
   const today = yield* Clock.currentTimeMillis
-  const caller = Caller.of({ credentialId: platformIdentity.id, organizationId, actor: platformIdentity, scopes: [] })
+  const caller = Caller.of({ ...bySystem, credentialId: platformIdentity.id, organizationId, scopes: [] })
   for (let back = OLDEST_DAYS; back > RECENT_DAYS; back -= STEP_DAYS) {
     const setBack = shiftedClock(clock, () => -back * DAY_MS)
     const day = new Date(today - back * DAY_MS)

@@ -6,10 +6,12 @@ import { createServer, ServerResponse, STATUS_CODES } from "node:http"
 import type { IncomingMessage } from "node:http"
 import type { Duplex } from "node:stream"
 import { problemFor, undeclaredProblems } from "../kernel/contract/Problem.ts"
+import { HeldResponse } from "../kernel/ports/HeldResponse.ts"
 import { Shutdown } from "../kernel/ports/Shutdown.ts"
 import { makeGuard } from "./ConnectionLimit.ts"
 import type { Guard } from "./ConnectionLimit.ts"
 import { SECURITY_HEADERS } from "./SecurityHeaders.ts"
+import { forgettingRequests } from "./RequestFibers.ts"
 import { requestContext } from "./RequestContext.ts"
 import { requestIdOf } from "./middleware/ProblemResponses.ts"
 
@@ -66,9 +68,33 @@ const onConnect = (request: IncomingMessage, socket: Duplex) => {
 /**
  * Makes Node.js send a complete response in one write. Effect enables Node.js's check of the body against
  * `content-length`, which forces two writes. A string body has the right length already and does not need the check.
+ * A held response does not end here: it passes to the writer that it names, and the request's fiber ends.
  */
 class WholeResponse extends ServerResponse {
+  #isBegun = false
+  #isFlushed = false
+
+  /**
+   * Sends text of a held response. The first one goes with the headers, which Node.js keeps until the end of the tick. Later ones are one
+   * write to the socket each: Node.js would send size, text and end of a chunk as three.
+   */
+  send(text: string): void {
+    const { socket } = this
+    if (this.#isFlushed && socket !== null) {
+      socket.write(this.chunkedEncoding ? `${text.length.toString(16)}\r\n${text}\r\n` : text, "latin1")
+      return
+    }
+    this.write(text)
+    if (!this.#isBegun) setImmediate(() => (this.#isFlushed = true))
+    this.#isBegun = true
+  }
+
   override end(chunk?: unknown, encoding?: unknown, callback?: () => void): this {
+    if (chunk instanceof HeldResponse) {
+      chunk.begin(this)
+      if (Predicate.isFunction(encoding)) encoding()
+      return this
+    }
     if (typeof chunk === "string") this.strictContentLength = false
     return super.end(chunk, encoding as BufferEncoding, callback)
   }
@@ -135,10 +161,13 @@ const signalShutdown = Layer.effectDiscard(
 const withSmallContexts = (server: HttpServer.HttpServer["Service"]) =>
   HttpServer.make({
     ...server,
-    serve: (httpEffect, middleware) => {
-      const serving = middleware === undefined ? server.serve(httpEffect) : server.serve(httpEffect, middleware)
-      return Effect.updateContext(serving, requestContext)
-    },
+    serve: (httpEffect, middleware) =>
+      forgettingRequests(httpEffect, (handler) =>
+        Effect.updateContext(
+          middleware === undefined ? server.serve(handler) : server.serve(handler, middleware),
+          requestContext,
+        ),
+      ),
   })
 
 /** The address of a listener. */

@@ -30,7 +30,6 @@ export const policyFor = (urls: ReadonlyArray<string>): string =>
 
 const UNUSED_FEATURES = [
   "accelerometer",
-  "bluetooth",
   "browsing-topics",
   "camera",
   "display-capture",

@@ -23,6 +23,11 @@ export const WebhooksConcurrency = Schema.FiniteFromString.check(
   Schema.isBetween({ minimum: 1, maximum: 10_000 }, { expected: "a whole number, 1 to 10000" }),
 )
 
+export const ChangeStreamCount = Schema.FiniteFromString.check(
+  Schema.isInt(),
+  Schema.isBetween({ minimum: 1, maximum: 100_000 }, { expected: "a whole number, 1 to 100000" }),
+)
+
 export const YesNo = Schema.Literals(["true", "false"])
 
 export const Roles = Schema.String.check(

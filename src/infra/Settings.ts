@@ -6,6 +6,7 @@ import type { RateLimit } from "../kernel/ports/RateBudgets.ts"
 import {
   BaseUrl,
   BootstrapCredential,
+  ChangeStreamCount,
   CorsOriginsText,
   corsOriginsOf,
   DurationsText,
@@ -99,6 +100,8 @@ export class Settings extends Context.Service<
     readonly webhooksAllowInsecure: boolean
     /** Maximum number of deliveries in flight on this node. */
     readonly webhooksConcurrency: number
+    /** Maximum number of streams of changes of this process. */
+    readonly changeStreams: number
     /** Present: Svix delivers events instead of this service. */
     readonly svix: Option.Option<SvixServer>
     /** Private networks that outbound calls may reach. */
@@ -118,10 +121,7 @@ export class Settings extends Context.Service<
   }
 >()("keyshelf/infra/Settings") {
   /** Reads the environment through Effect's Config. Fails with {@link SettingsError}, which names the setting. */
-  static readonly layer = Layer.effect(
-    Settings,
-    Effect.suspend(() => load),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(Settings, load))
 }
 
 const load = Effect.gen(function* () {
@@ -171,6 +171,7 @@ const load = Effect.gen(function* () {
     termNotices: yield* setting("SERVICE_TERM_NOTICES", DurationsText, [30, 7, 1].map(Duration.days)),
     webhooksAllowInsecure: (yield* setting("SERVICE_WEBHOOKS_ALLOW_INSECURE", YesNo, "false")) === "true",
     webhooksConcurrency: yield* setting("SERVICE_WEBHOOKS_CONCURRENCY", WebhooksConcurrency, 256),
+    changeStreams: yield* setting("SERVICE_CHANGE_STREAMS", ChangeStreamCount, 10_000),
     svix: yield* svix,
     webhooksAllowedNetworks: Option.match(yield* optionalSetting("SERVICE_WEBHOOKS_ALLOWED_CIDRS", Networks), {
       onNone: () => [],

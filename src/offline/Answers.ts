@@ -1,5 +1,5 @@
 /** Answers checks by the claims of a snapshot, as the service answers them by its database. */
-import { capOf, textOf, UNLIMITED } from "./values/Decimal.ts"
+import { capOf, decimalOf, textOf, UNLIMITED } from "./values/Decimal.ts"
 import type { Claims, Instant } from "./Model.ts"
 import { atLeastZero, requestedIn, termsAt } from "./Terms.ts"
 import type { Check, Denial, Figures, LocalUsage } from "./Terms.ts"
@@ -60,7 +60,9 @@ const reasonForAmount = (
 
 const NO_FIGURES = { limit: null, usage: null, remaining: null, overage: null }
 
-const figureTexts = ({ limit, others, usage }: Figures) => {
+type FigureTexts = Pick<CheckAnswer, "limit" | "usage" | "remaining" | "overage">
+
+const textsOf = ({ limit, others, usage }: Figures): FigureTexts => {
   const used = textOf(usage)
   if (limit === undefined) return { ...NO_FIGURES, usage: used }
   if (limit === UNLIMITED) return { limit: "-1", usage: used, remaining: "-1", overage: "0" }
@@ -72,20 +74,49 @@ const figureTexts = ({ limit, others, usage }: Figures) => {
   }
 }
 
-const answerOne = (claims: Claims, check: unknown, at: number, isInGrace: boolean, local: unknown): CheckAnswer => {
+const writtenTexts = new WeakMap<Figures, FigureTexts>()
+
+/** Figures are the same object until they change. To write an amount costs more than all else of an answer. */
+const figureTexts = (figures: Figures): FigureTexts => {
+  const texts = writtenTexts.get(figures) ?? textsOf(figures)
+  writtenTexts.set(figures, texts)
+  return texts
+}
+
+const ONE = decimalOf(1) as bigint
+
+/** What the checks of a consumption use of each entitlement, as far as they are allowed. */
+type Uses = Map<unknown, bigint>
+
+const answerOne = (
+  claims: Claims,
+  check: unknown,
+  at: number,
+  isInGrace: boolean,
+  local: unknown,
+  uses: Uses | undefined,
+): CheckAnswer => {
   const slug = own(check, "entitlement")
   const requested = requestedIn(check)
   const { denial, figures } = termsAt(claims, slug, at, local)
   const isValid = requested !== undefined && isText(slug) && Number.isFinite(at)
+  // A `COUNT` counts the use itself, whatever amount it has.
+  const amount = uses !== undefined && figures?.aggregation === "COUNT" ? ONE : (requested ?? 0n)
+  const used = (uses?.get(slug) ?? 0n) + amount
   const reason = isValid
-    ? (denial ?? (figures === undefined ? "GRANTED" : reasonForAmount(figures, requested)))
+    ? (denial ?? (figures === undefined ? "GRANTED" : reasonForAmount(figures, used)))
     : "INVALID_REQUEST"
   const allowed = isAllowed(reason)
+  if (allowed) uses?.set(slug, used)
+  const { limit, overage, remaining, usage } = figures === undefined ? NO_FIGURES : figureTexts(figures)
   return {
     entitlement: isText(slug) ? slug : "",
     allowed,
     reason: allowed && isInGrace ? "IN_GRACE" : reason,
-    ...(figures === undefined ? NO_FIGURES : figureTexts(figures)),
+    limit,
+    usage,
+    remaining,
+    overage,
     currentPeriodStart: figures?.period?.start ?? null,
     currentPeriodEnd: figures?.period?.end ?? null,
   }
@@ -98,15 +129,12 @@ const textIn = (record: unknown, name: string): string => {
   return isText(text) ? text : ""
 }
 
-/**
- * Answers checks without a request, by a snapshot or bundle that was just verified as `VALID`. `at` is the clock of the
- * machine by default. Never throws: what cannot be read is not allowed.
- */
-export const answer = (
+const answersTo = (
   claims: Claims,
   checks: ReadonlyArray<Check>,
-  at?: Instant,
-  local?: LocalUsage | null,
+  at: Instant | undefined,
+  local: LocalUsage | null | undefined,
+  uses: Uses | undefined,
 ): Answers => {
   const millis = millisOrNow(at)
   const license = own(claims, "license")
@@ -117,6 +145,23 @@ export const answer = (
     license: textIn(license, "slug"),
     at: textAt(millis),
     graceEndsAt: isInGrace ? textAt(end) : null,
-    checks: Array.isArray(checks) ? checks.map((check) => answerOne(claims, check, millis, isInGrace, local)) : [],
+    checks: Array.isArray(checks)
+      ? checks.map((check) => answerOne(claims, check, millis, isInGrace, local, uses))
+      : [],
   }
 }
+
+/**
+ * Answers checks without a request, by a snapshot or bundle that was just verified as `VALID`. `at` is the clock of the
+ * machine by default. Never throws: what cannot be read is not allowed.
+ */
+export const answer = (
+  claims: Claims,
+  checks: ReadonlyArray<Check>,
+  at?: Instant,
+  local?: LocalUsage | null,
+): Answers => answersTo(claims, checks, at, local, undefined)
+
+/** Answers the checks of a consumption, each after what the allowed ones before it use. The figures are those before all of them. */
+export const answerInOrder: typeof answer = (claims, checks, at, local) =>
+  answersTo(claims, checks, at, local, new Map())

@@ -1,7 +1,8 @@
 /** What the claims of a snapshot, and what this product spent, say of one entitlement at an instant. */
-import { decimalOf, textOf } from "./values/Decimal.ts"
+import { decimalOf, printed, textOf } from "./values/Decimal.ts"
 import type { Amounts, Period } from "./Model.ts"
 import { periodAt } from "./Periods.ts"
+import { remembered } from "./values/Remembered.ts"
 import { isRecord, isText, millisOf, own } from "./values/Unknown.ts"
 
 /** How much of what is requested. */
@@ -22,6 +23,8 @@ export interface LocalUsage {
   readonly spent: Amounts
   /** The amounts that are reserved for work in flight. */
   readonly reserved?: Amounts | undefined
+  /** The amounts that are given back: no one holds them, although the snapshot says so until the service has answered. */
+  readonly returned?: Amounts | undefined
 }
 
 /** The figures of a `NUMBER`, in the smallest unit. */
@@ -37,6 +40,7 @@ export interface Figures {
   /** What the tranche still pays. */
   readonly unspent: bigint
   readonly period: Period | null
+  readonly part: LocalPart
 }
 
 /** Why nothing is allowed, whatever is requested. */
@@ -51,12 +55,15 @@ interface Terms {
 /** Amounts that the service can count have at most 18 digits, before and after their point together. */
 const MAX_DIGITS = 18
 
-/** The requested amount, `undefined` if the service would reject it. */
-export const requestedIn = (check: unknown): bigint | undefined => {
-  const amount = decimalOf(own(check, "requested") ?? 1)
+const requestedInText = remembered((text) => {
+  const amount = decimalOf(text)
   if (amount === undefined || amount < 0n) return undefined
   return textOf(amount).replace(/^0/, "").replace(".", "").length <= MAX_DIGITS ? amount : undefined
-}
+})
+
+/** The requested amount, `undefined` if the service would reject it. */
+export const requestedIn = (check: unknown): bigint | undefined =>
+  requestedInText(printed(own(check, "requested") ?? 1))
 
 const least = (one: bigint, other: bigint): bigint => (one < other ? one : other)
 
@@ -86,21 +93,56 @@ const grantAt = (entitlement: unknown, at: number): unknown => {
   return begun ?? entitlement
 }
 
-const figuresAt = (claims: unknown, slug: string, entitlement: unknown, at: number, local: unknown) => {
-  const period = periodAt(claims as never, String(own(entitlement, "period")), new Date(at))
+/** What this product spent and reserved of an entitlement in a period, and the tranche that pays it. */
+interface LocalPart {
+  readonly tranche: unknown
+  readonly spent: bigint
+  readonly reserved: bigint
+  readonly returned: bigint
+}
+
+const NO_PART: LocalPart = { tranche: undefined, spent: 0n, reserved: 0n, returned: 0n }
+
+const partOf = (claims: unknown, slug: string, start: unknown, local: unknown): LocalPart =>
+  local === undefined || local === null
+    ? NO_PART
+    : {
+        tranche: trancheOf(claims, local),
+        spent: amountIn(own(local, "spent"), slug, start),
+        reserved: amountIn(own(local, "reserved"), slug, start),
+        returned: amountIn(own(local, "returned"), slug, start),
+      }
+
+const LIFETIME = "LIFETIME"
+
+/** The usage period at an instant. A lifetime begins with the license, and is its period before that too. */
+const usagePeriodAt = (claims: unknown, name: unknown, at: number): Period | null => {
+  const instant = name === LIFETIME ? Math.max(at, millisOf(own(own(claims, "license"), "start"))) : at
+  return periodAt(claims as never, String(name), new Date(instant))
+}
+
+const figuresAt = (
+  claims: unknown,
+  slug: string,
+  entitlement: unknown,
+  at: number,
+  local: unknown,
+): Figures | undefined => {
+  const period = usagePeriodAt(claims, own(entitlement, "period"), at)
   const start = period?.start
   // Usage and holds of another period are none of this one. In doubt they count.
-  const isOther = Math.abs(millisOf(start) - millisOf(own(entitlement, "usedFrom"))) > 0
+  const usedFrom = own(entitlement, "usedFrom")
+  const isOther = start !== usedFrom && Math.abs(millisOf(start) - millisOf(usedFrom)) > 0
   const used = isOther ? 0n : decimalOf(own(entitlement, "used"))
   if (used === undefined) return undefined
   const held = isOther ? 0n : (decimalOf(own(entitlement, "held")) ?? 0n)
   const aggregation = own(entitlement, "aggregation")
   const isSpent = aggregation === "SUM" || aggregation === "COUNT"
-  const sum = (amounts: unknown): bigint => (isSpent ? amountIn(amounts, slug, start) : 0n)
-  const tranche = trancheOf(claims, local)
-  const [spent, mine] = [sum(own(local, "spent")), sum(own(tranche, "of"))]
+  const part = partOf(claims, slug, start, local)
+  const { reserved, returned, spent, tranche } = isSpent ? part : NO_PART
+  const mine = amountIn(own(tranche, "of"), slug, start)
   const isOpen = at < Number(own(tranche, "until")) * 1000
-  const unspent = isOpen ? atLeastZero(mine - spent - sum(own(local, "reserved"))) : 0n
+  const unspent = isOpen ? atLeastZero(mine - spent - reserved - returned) : 0n
   const grant = grantAt(entitlement, at)
   return {
     aggregation,
@@ -108,10 +150,17 @@ const figuresAt = (claims: unknown, slug: string, entitlement: unknown, at: numb
     overagePercent: decimalOf(own(grant, "overagePercent")) ?? 0n,
     usage: used - held + spent,
     // What this product spent of its own hold is usage. Only this product can spend the rest of it.
-    others: atLeastZero(atLeastZero(held - least(mine, spent)) - unspent),
+    others: atLeastZero(atLeastZero(held - least(mine, spent)) - unspent - returned),
     unspent,
     period,
+    part,
   }
+}
+
+/** The object that a `CONFIG` grants at an instant; `null` of other types, and where nothing is granted. */
+export const configurationAt = (entitlement: unknown, at: number): Readonly<Record<string, unknown>> | null => {
+  const value = own(grantAt(entitlement, at), "value")
+  return own(entitlement, "type") === "CONFIG" && isRecord(value) ? value : null
 }
 
 const isGranted = (type: unknown, entitlement: unknown, at: number): boolean => {
@@ -127,17 +176,73 @@ const denialAt = (claims: unknown, granted: boolean, at: number): Denial | undef
   return granted ? undefined : "NOT_GRANTED"
 }
 
-/** What is known of an entitlement at an instant, in milliseconds. */
-export const termsAt = (claims: unknown, slug: unknown, at: number, local: unknown): Terms => {
+/** The terms of an entitlement, and the instants for which they are the same: from `from`, before `to`. */
+interface Dated {
+  readonly from: number
+  readonly to: number
+  readonly terms: Terms
+}
+
+/** Claims do not change while they answer: what was read of them stays right. */
+interface Read {
+  /** The first entry of each slug. */
+  readonly entries: ReadonlyMap<unknown, unknown>
+  readonly last: Map<string, Dated>
+}
+
+const reads = new WeakMap<object, Read>()
+
+const readOf = (claims: object): Read => {
+  const known = reads.get(claims)
+  if (known !== undefined) return known
   const entitlements = own(claims, "entitlements")
-  const entitlement: unknown = Array.isArray(entitlements)
-    ? entitlements.find((one) => isText(slug) && own(one, "slug") === slug)
-    : undefined
-  if (entitlement === undefined) {
+  const list: ReadonlyArray<unknown> = Array.isArray(entitlements) ? entitlements.toReversed() : []
+  const read = { entries: new Map(list.map((one) => [own(one, "slug"), one])), last: new Map<string, Dated>() }
+  reads.set(claims, read)
+  return read
+}
+
+/** The terms until the next instant at which one of them begins or ends. */
+const datedAt = (terms: Terms, claims: unknown, entitlement: unknown, at: number): Dated => {
+  const [license, grants] = [own(claims, "license"), own(entitlement, "grants")]
+  const begins = Array.isArray(grants) ? grants.map((grant: unknown) => millisOf(own(grant, "from"))) : []
+  const until = Number(own(own(claims, "tranche"), "until")) * 1000
+  const period = terms.figures?.period
+  let from = period ? millisOf(period.start) : -Infinity
+  let to = period?.end ? millisOf(period.end) : Infinity
+  for (const instant of [millisOf(own(license, "start")), millisOf(own(license, "end")), until, ...begins]) {
+    if (instant <= at) from = Math.max(from, instant)
+    if (instant > at) to = Math.min(to, instant)
+  }
+  return { from, to, terms }
+}
+
+/** Whether terms are right for what this product spent since they were read. */
+const isOfPart = ({ figures }: Terms, claims: unknown, slug: string, local: unknown): boolean => {
+  if (figures === undefined) return true
+  const { reserved, returned, spent, tranche } = figures.part
+  const part = partOf(claims, slug, figures.period?.start, local)
+  const isOwn = part.spent === spent && part.reserved === reserved && part.returned === returned
+  return isOwn && part.tranche === tranche
+}
+
+/** What is known of an entitlement at an instant, in milliseconds: the same objects, as long as nothing changes. */
+export const termsAt = (claims: unknown, slug: unknown, at: number, local: unknown): Terms => {
+  const read = isRecord(claims) ? readOf(claims) : undefined
+  const entitlement = isText(slug) ? read?.entries.get(slug) : undefined
+  if (read === undefined || !isText(slug) || entitlement === undefined) {
     return { denial: own(claims, "complete") === true ? "ENTITLEMENT_NOT_FOUND" : "NOT_GRANTED", figures: undefined }
   }
+  const last = read.last.get(slug)
+  if (last !== undefined && at >= last.from && at < last.to && isOfPart(last.terms, claims, slug, local)) {
+    return last.terms
+  }
   const type = own(entitlement, "type")
-  const figures = type === "NUMBER" ? figuresAt(claims, slug as string, entitlement, at, local) : undefined
-  const granted = type === "NUMBER" ? figures?.limit !== undefined : isGranted(type, entitlement, at)
-  return { denial: denialAt(claims, granted, at), figures }
+  const isNumber = type === "NUMBER"
+  const figures = isNumber ? figuresAt(claims, slug, entitlement, at, local) : undefined
+  const granted = isNumber ? figures?.limit !== undefined : isGranted(type, entitlement, at)
+  const terms = { denial: denialAt(claims, granted, at), figures }
+  // Without its period it is not known for how long this is right.
+  if (!isNumber || figures?.period) read.last.set(slug, datedAt(terms, claims, entitlement, at))
+  return terms
 }

@@ -9,9 +9,10 @@ import { Credentials } from "../../src/domains/access/tokens/Credentials.ts"
 import { TokenHasher } from "../../src/domains/access/tokens/TokenHasher.ts"
 import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
+import type { OrganizationId } from "../../src/kernel/values/Identifiers.ts"
 import { TestService } from "../support/TestService.ts"
 
-const issueIn = Effect.fnUntraced(function* (organizationId: string, expiresAt: Date | null = null) {
+const issueIn = Effect.fnUntraced(function* (organizationId: OrganizationId, expiresAt: Date | null = null) {
   const tokenIssuer = yield* TokenIssuer
   const transactions = yield* Transactions
   return yield* transactions.run(

@@ -3,7 +3,7 @@ import { parse } from "effect/encoding/Yaml"
 import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
 import { GATEWAY_TOKEN_PREFIX } from "../../src/domains/access/tokens/GatewayTokens.ts"
-import { invalidCredential } from "../../src/domains/access/tokens/Credentials.ts"
+import { invalidCredential } from "../../src/kernel/contract/Problem.ts"
 import { problemFor } from "../../src/kernel/contract/Problem.ts"
 import { valuesLike } from "./credentialForms.ts"
 

@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { OrganizationTokens } from "../../src/domains/access/OrganizationTokens.ts"
 import { PlatformCredentials } from "../../src/domains/access/PlatformCredentials.ts"
 import { Credentials } from "../../src/domains/access/tokens/Credentials.ts"
-import { Operator, platformIdentity } from "../../src/kernel/contract/Caller.ts"
+import { bySystem, Operator } from "../../src/kernel/contract/Caller.ts"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
 import { TestService } from "../support/TestService.ts"
 
@@ -15,7 +15,7 @@ const parent = Effect.fnUntraced(function* (expiresAt: Date | null = null) {
   const { organizationId } = yield* tenant()
   const [credentials, tokens] = [yield* PlatformCredentials, yield* OrganizationTokens]
   const { record } = yield* credentials.createLocally({ name: "parent", scopes: ["write:*"], expiresAt })
-  const operator = { credentialId: record.id, actor: platformIdentity, scopes: record.scopes }
+  const operator = { credentialId: record.id, ...bySystem, scopes: record.scopes }
   const asHolder = Effect.provideService(Operator, operator)
   return {
     mint: asHolder(tokens.mint(organizationId, { name: "child" })),

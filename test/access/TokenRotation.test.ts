@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto"
 import type { IssuedToken } from "../../src/domains/access/Model.ts"
 import { Credentials } from "../../src/domains/access/tokens/Credentials.ts"
 import { ServiceAccounts } from "../../src/domains/access/ServiceAccounts.ts"
-import { Caller, platformIdentity } from "../../src/kernel/contract/Caller.ts"
+import { bySystem, Caller } from "../../src/kernel/contract/Caller.ts"
 import { TestService } from "../support/TestService.ts"
 
 type Token = typeof IssuedToken.Type
@@ -56,7 +56,7 @@ const atInstant = <A, E, R>(
     const { tenant } = yield* TestService
     const { organizationId } = yield* tenant()
     const [accounts, credentials] = [yield* ServiceAccounts, yield* Credentials]
-    const caller = { credentialId: randomUUID(), organizationId, actor: platformIdentity, scopes: ["write:*"] }
+    const caller = { credentialId: randomUUID(), organizationId, ...bySystem, scopes: ["write:*"] }
     const asCaller = Effect.provideService(Caller, caller)
     yield* Effect.gen(function* () {
       yield* TestClock.setTime(INSTANT)

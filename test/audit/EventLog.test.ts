@@ -6,6 +6,7 @@ import { isConsistent, isIncluded, readProof } from "../../src/domains/audit/rul
 import { leafHash } from "../../src/domains/audit/rules/Tree.ts"
 import { allowInventedEvents } from "../support/recorded.ts"
 import { TestService } from "../support/TestService.ts"
+import { deliveredText } from "./delivered.ts"
 import { openLog } from "./support.ts"
 
 allowInventedEvents()
@@ -28,8 +29,7 @@ layer(TestService.layer, { excludeTestServices: true })("the event log", (it) =>
         assert.isDefined(proof)
         const checkpoint = openCheckpoint(proof.checkpoint, origin, [yield* publicKey])
         assert.isDefined(checkpoint)
-        // The order of the properties is the one of deliveries; JSON keeps it.
-        const leaf = leafHash(JSON.stringify(event))
+        const leaf = leafHash(deliveredText(event))
         assert.isTrue(isIncluded(leaf, proof.index, checkpoint, proof.hashes), JSON.stringify(event))
       }
     }),
@@ -199,7 +199,7 @@ layer(TestService.layer, { excludeTestServices: true })("the event log", (it) =>
       // RFC 9162, section 2.1.3.2.
       let fn = Number(indexLine.split(" ")[1])
       let sn = Number(size) - 1
-      let r = sha256(Buffer.of(0), JSON.stringify(event))
+      let r = sha256(Buffer.of(0), deliveredText(event))
       for (const step of path) {
         const p = Buffer.from(step, "base64")
         if (fn % 2 === 1 || fn === sn) {

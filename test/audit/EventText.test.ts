@@ -24,6 +24,7 @@ const Event = Schema.Struct({
   type: Schema.String,
   actorId: Schema.String,
   actorName: Schema.String,
+  credential: Schema.NullOr(Schema.Struct({ id: Schema.String, name: Schema.String, slug: Schema.String })),
   data: Schema.Record(Schema.String, Schema.String),
   previous: Schema.NullOr(Schema.Record(Schema.String, Schema.String)),
   // The years 1 to 9999.
@@ -36,14 +37,18 @@ layer(TestService.layer, { excludeTestServices: true })("the text of an event in
     const sql = yield* PgClient.PgClient
     const log = yield* EventLog
     const id = yield* newId
-    const { actorId, actorName, at, data, previous, type } = event
+    const { actorId, actorName, at, credential, data, previous, type } = event
+    const { id: credentialId = "", name = "", slug = "" } = credential ?? {}
     yield* arriving(
       sql,
       sql`
         INSERT INTO events (organization_id, id, type, occurred_at, actor, data, previous)
         SELECT ${organizationId}::uuid, ${id}::uuid, ${storable(type)},
           ${new Date(at).toISOString()}::timestamptz + ${micros}::int * interval '1 microsecond',
-          jsonb_build_object('id', ${storable(actorId)}::text, 'name', ${storable(actorName)}::text),
+          jsonb_build_object('id', ${storable(actorId)}::text, 'name', ${storable(actorName)}::text)
+            || CASE WHEN ${credential !== null}::boolean THEN jsonb_build_object('credential', jsonb_build_object(
+              'id', ${storable(credentialId)}::text, 'name', ${storable(name)}::text, 'slug', ${storable(slug)}::text))
+            ELSE '{}' END,
           ${JSON.stringify(data)}::text::json, ${previous === null ? null : JSON.stringify(previous)}::text::json`,
     )
     yield* log.place(organizationId)
@@ -71,6 +76,7 @@ layer(TestService.layer, { excludeTestServices: true })("the text of an event in
         type: text,
         actorId: text,
         actorName: text,
+        credential: { id: text, name: text, slug: text },
         data: { [text]: text },
         previous: { [text]: text },
         at,

@@ -7,6 +7,7 @@ import { join } from "node:path"
 import { allowInventedEvents } from "../support/recorded.ts"
 import { withReason } from "../support/skipped.ts"
 import { TestService } from "../support/TestService.ts"
+import { deliveredText } from "./delivered.ts"
 import { openLog } from "./support.ts"
 
 allowInventedEvents()
@@ -76,10 +77,10 @@ layer(TestService.separate, { excludeTestServices: true })("a foreign verifier",
             file("proof", texts.proof ?? proof),
             file("older", texts.older ?? older),
             file("consistency", hashes.join("\n")),
-            file("event", texts.event ?? JSON.stringify(event)),
+            file("event", texts.event ?? deliveredText(event)),
           ])
         assert.strictEqual(verify({}), "verified\n")
-        assert.notInclude(verify({ event: JSON.stringify({ ...event, id: event.organizationId }) }), "verified\n")
+        assert.notInclude(verify({ event: deliveredText({ ...event, id: event.organizationId }) }), "verified\n")
         assert.notInclude(verify({ proof: proof.replace("index 150", "index 151") }), "verified\n")
         assert.notInclude(
           verify({ older: older.replace(`\n${sizes[0]}\n`, `\n${Number(sizes[0]) - 1}\n`) }),

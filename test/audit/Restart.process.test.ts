@@ -16,10 +16,12 @@ import { temporaryDirectory } from "../support/temporaryDirectory.ts"
 import { TestDatabase, testSql } from "../support/TestDatabase.ts"
 import { TestService } from "../support/TestService.ts"
 import { openLog } from "./support.ts"
+import { deliveredText } from "./delivered.ts"
+import type { OrganizationId } from "../../src/kernel/values/Identifiers.ts"
 
 allowInventedEvents()
 
-const kindsOf = (organizationId: string, savedNotes: ReadonlyArray<string>) =>
+const kindsOf = (organizationId: OrganizationId, savedNotes: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const { verification } = yield* (yield* LogReader).verify({ organizationId, keys: [], savedNotes })
     return Array.from(verification.findings(), ({ kind }) => kind)
@@ -50,7 +52,7 @@ layer(TestService.separate, { excludeTestServices: true })("a restarted event lo
       const event = (yield* get("/events?type=EVENT_LOG_RESTARTED")).body.items[0]
       assert.deepStrictEqual(event.data, { log: 2, note: before })
       const proof = readProof((yield* get(`/events/${event.id}/proof`)).text)
-      assert.isTrue(isIncluded(leafHash(JSON.stringify(event)), proof?.index ?? -1, checkpoint!, proof?.hashes ?? []))
+      assert.isTrue(isIncluded(leafHash(deliveredText(event)), proof?.index ?? -1, checkpoint!, proof?.hashes ?? []))
       assert.deepStrictEqual(yield* kindsOf(organizationId, [first]), [])
       // The old checkpoint does not pass for one of the new log.
       assert.deepStrictEqual(yield* kindsOf(organizationId, [before]), ["CHECKPOINT_INVALID"])

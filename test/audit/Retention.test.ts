@@ -6,6 +6,7 @@ import { LogReader } from "../../src/domains/audit/log/LogReader.ts"
 import { EventRetention } from "../../src/domains/audit/Retention.ts"
 import { CurrentRetentionPeriods } from "../../src/kernel/ports/RetentionPeriods.ts"
 import { now } from "../../src/kernel/values/Timestamp.ts"
+import type { OrganizationId } from "../../src/kernel/values/Identifiers.ts"
 import { allowInventedEvents } from "../support/recorded.ts"
 import { TestService } from "../support/TestService.ts"
 import { openLog } from "./support.ts"
@@ -35,7 +36,7 @@ const prune = Effect.gen(function* () {
   return done
 }).pipe(Effect.provide(retention))
 
-const findings = (organizationId: string, savedNotes: ReadonlyArray<string> = []) =>
+const findings = (organizationId: OrganizationId, savedNotes: ReadonlyArray<string> = []) =>
   Effect.gen(function* () {
     const { verification } = yield* (yield* LogReader).verify({ organizationId, keys: [], savedNotes })
     return [...verification.findings()]

@@ -15,12 +15,13 @@ import {
 import type { Hash, LeafRange } from "../../src/domains/audit/rules/Tree.ts"
 import type { Finding } from "../../src/domains/audit/rules/Verification.ts"
 import { verificationOf } from "../../src/domains/audit/rules/Verification.ts"
+import type { OrganizationId } from "../../src/kernel/values/Identifiers.ts"
 
 interface VectorEvent {
   readonly id: string
   readonly type: string
   readonly timestamp: string
-  readonly organizationId: string
+  readonly organizationId: OrganizationId
   readonly actor: { readonly id: string; readonly name: string }
   readonly data: string
   readonly previous?: string

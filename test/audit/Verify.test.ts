@@ -58,6 +58,7 @@ layer(TestService.layer, { excludeTestServices: true })("verifying a stored log"
       const { organizationId, sql } = log
       const at = (position: number) => sql`organization_id = ${organizationId} AND id = ${eventAt(log, position)}`
       const id = randomUUID()
+      const another = { id, name: "Another", slug: "another" }
       const edits = [
         sql`UPDATE events SET data = '{"name":"other"}' WHERE ${at(5)}`,
         sql`UPDATE events SET type = 'COMPONENT_DELETED' WHERE ${at(300)}`,
@@ -68,6 +69,7 @@ layer(TestService.layer, { excludeTestServices: true })("verifying a stored log"
         sql`UPDATE events SET id = ${id} WHERE ${at(304)}`,
         sql`UPDATE event_positions SET event_id = ${id} WHERE organization_id = ${organizationId} AND position = 304`,
         sql`UPDATE events SET resource = 'hidden' WHERE ${at(305)}`,
+        sql`UPDATE events SET actor = actor || ${sql.json({ credential: another })} WHERE ${at(309)}`,
         ...["type", "resource", "actor_id"].map(
           (column, number) => sql`
             UPDATE event_positions SET ${sql(column)} = 'hidden'
@@ -77,8 +79,27 @@ layer(TestService.layer, { excludeTestServices: true })("verifying a stored log"
       yield* Effect.all(edits)
       assert.deepStrictEqual(
         yield* findingsOf(log),
-        [5, 300, 301, 302, 303, 304, 305, 306, 307, 308].map((position) => ["EVENT_CHANGED", position]),
+        [5, 300, 301, 302, 303, 304, 305, 306, 307, 308, 309].map((position) => ["EVENT_CHANGED", position]),
       )
+    }),
+  )
+
+  it.effect("names each event whose credential was edited or removed", () =>
+    Effect.gen(function* () {
+      const log = yield* openLog
+      const { organizationId, sql } = log
+      for (const name of ["One", "Two", "Three"]) yield* log.post("/components", { name, version: "1" })
+      yield* log.note
+      const positions = yield* sql<{ position: number; id: string }>`
+        SELECT position::int AS position, event_id AS id FROM event_positions
+        WHERE organization_id = ${organizationId} AND type = 'COMPONENT_CREATED' ORDER BY position`
+      const [one, two] = positions
+      yield* sql`UPDATE events SET actor = actor - 'credential' WHERE id = ${one?.id ?? ""}`
+      yield* sql`UPDATE events SET actor = jsonb_set(actor, '{credential,slug}', '"other"') WHERE id = ${two?.id ?? ""}`
+      assert.deepStrictEqual(yield* findingsOf(log), [
+        ["EVENT_CHANGED", one?.position],
+        ["EVENT_CHANGED", two?.position],
+      ])
     }),
   )
 

@@ -7,7 +7,7 @@ import { Sealing } from "../../src/domains/audit/Sealing.ts"
 import { EventLog, sizeOf } from "../../src/domains/events/log/EventLog.ts"
 import { Events } from "../../src/domains/events/Service.ts"
 import { logOrigin } from "../../src/domains/signing/VerifierKey.ts"
-import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
+import { bySystem, platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
 import { arriving } from "../support/arriving.ts"
 import { TestService } from "../support/TestService.ts"
@@ -22,7 +22,7 @@ export const openLog = Effect.gen(function* () {
   const sealing = yield* Sealing
   const log = yield* EventLog
   const { organizationId, token } = yield* tenant()
-  const source = { organizationId, actor: platformIdentity }
+  const source = { ...bySystem, organizationId }
   const get = (path: string) => core("GET", path, { token })
   return {
     sql,

@@ -13,12 +13,13 @@ import * as KeyChecks from "../../src/cli/doctor/KeyChecks.ts"
 import { identityProvider } from "../../src/cli/doctor/PartnerChecks.ts"
 import { formatFinding } from "../../src/cli/doctor/Report.ts"
 import type { Finding } from "../../src/cli/doctor/Report.ts"
-import { compare, knownMigrations } from "../../src/cli/Schema.ts"
+import { compare, knownMigrations } from "../../src/cli/database/Schema.ts"
 import { settingsSealContext } from "../../src/domains/connectors/settings/ConnectorSettings.ts"
 import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import { Secrets as InstallationSecrets } from "../../src/kernel/ports/KeyRing.ts"
 import { SecretBox } from "../../src/kernel/ports/SecretBox.ts"
 import type { SealContext } from "../../src/kernel/ports/SecretBox.ts"
+import type { OrganizationId } from "../../src/kernel/values/Identifiers.ts"
 import * as Boxes from "../../src/infra/SecretBox.ts"
 import * as Secrets from "../../src/infra/KeyRing.ts"
 import { Settings } from "../../src/infra/Settings.ts"
@@ -26,6 +27,7 @@ import { secretPlace } from "../../src/domains/webhooks/endpoints/SigningSecrets
 import { freePorts, randomCredential, settings, start } from "../support/ServiceProcess.ts"
 import { temporaryDirectory } from "../support/temporaryDirectory.ts"
 import { testSql } from "../support/TestDatabase.ts"
+import { organizationIdOf } from "../support/organizationIds.ts"
 import { emptyDatabase } from "./database.ts"
 
 const doctor = Effect.fnUntraced(function* (env: Record<string, string>) {
@@ -57,10 +59,10 @@ const storeOrganization = Effect.gen(function* () {
   const [organization] = yield* sql<{ id: string }>`
     INSERT INTO organizations (id, name, slug, created_at, created_by, updated_at, updated_by)
     VALUES (gen_random_uuid(), 'Acme', 'acme', now(), '{}', now(), '{}') RETURNING id`
-  return organization?.id ?? ""
+  return organizationIdOf(organization?.id ?? "")
 })
 
-const storeSettings = Effect.fnUntraced(function* (organizationId: string, id: string, byte: number) {
+const storeSettings = Effect.fnUntraced(function* (organizationId: OrganizationId, id: string, byte: number) {
   const sql = yield* PgClient.PgClient
   const sealed = yield* seal(settingsSealContext(organizationId, "x"), id, byte)
   yield* sql`
@@ -68,7 +70,7 @@ const storeSettings = Effect.fnUntraced(function* (organizationId: string, id: s
     VALUES (${organizationId}, 'x', ${sealed}, '1', '{}', now(), '{}')`
 })
 
-const storeWebhookSecret = Effect.fnUntraced(function* (organizationId: string, id: string, byte: number) {
+const storeWebhookSecret = Effect.fnUntraced(function* (organizationId: OrganizationId, id: string, byte: number) {
   const sql = yield* PgClient.PgClient
   const endpointId = randomUUID()
   const sealed = yield* seal(secretPlace(organizationId, endpointId), id, byte)

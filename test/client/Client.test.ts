@@ -33,10 +33,10 @@ const reached = (entry: string) => {
 describe("the imports of the client", () => {
   const { files, packages } = reached(join(source, "client/index.ts"))
 
-  it("include only API definitions, models, errors, rules, the kernel and rules of the other client, and no server code", () => {
+  it("include only API definitions, models, errors, rules, the kernel, values and rules of the other client, and no server code", () => {
     assert.include(files, "domains/instances/Api.ts")
     const contract =
-      /^(client\/.*|\.\.\/clients\/typescript\/src\/(Errors|Responses|Retry|Settings)\.ts|kernel\/.*|api\/\w+\.ts|domains\/(\w+\/)+(\w*Api|\w*Model|Errors|Rules|rules\/\w+)\.ts)$/
+      /^(client\/.*|\.\.\/clients\/typescript\/src\/(Errors|Responses|Retry|Settings)\.ts|kernel\/.*|offline\/values\/\w+\.ts|api\/\w+\.ts|domains\/(\w+\/)+(\w*Api|\w*Model|Errors|Rules|rules\/\w+)\.ts)$/
     assert.deepStrictEqual(
       files.filter((file) => !contract.test(file)),
       [],

@@ -9,6 +9,8 @@ import { consumer, packed, root, run, strict, tsc, whyNoPackage, withPackage } f
 
 const MAX_ARCHIVE_BYTES = 512 * 1024
 const MAX_GZIPPED_BYTES = 10 * 1024
+const FOR_NODE =
+  /\/(product\/(Files|FileJournal|local\/NodeStreams|local\/SnapshotFiles)|machine\/(Files|LedgerFiles|Locks|Slots))\.js$/
 
 /** A program of a customer of the Promise client. */
 const PROGRAM = `
@@ -69,12 +71,12 @@ describe.skipIf(whyNoPackage !== undefined)(withPackage("the packed client"), ()
       assert.notProperty(manifest, "bin")
       assert.isBelow(packed.size, MAX_ARCHIVE_BYTES)
       const paths = packed.files.map(({ path }) => path)
-      assert.includeMembers(paths, ["package.json", "README.md", "LICENSE", "dist/promise/index.js"])
+      assert.includeMembers(paths, ["package.json", "README.md", "LICENSE", "dist/clients/typescript/src/index.js"])
       for (const path of paths) {
-        assert.match(path, /^(package\.json|README\.md|LICENSE|dist\/(promise|offline|effect)\/.*\.(js|d\.ts))$/)
+        assert.match(path, /^(package\.json|README\.md|LICENSE|dist\/(clients|src|effect)\/.*\.(js|d\.ts))$/)
         assert.notMatch(path, /\/(Repo|Service|Http|Layer)\.js$/)
-        // Files of buffers are for Node.js. A bundle for browsers does not contain their module.
-        if (!path.endsWith(".js") || path === "dist/promise/product/FileJournal.js") continue
+        // Files and streams of Node.js. A bundle for browsers does not contain these modules.
+        if (!path.endsWith(".js") || FOR_NODE.test(path)) continue
         assert.notMatch(readFileSync(join(installed, path), "utf8"), /from "node:|\bBuffer\.|\bprocess\.\w/, path)
       }
     }).pipe(Effect.scoped),

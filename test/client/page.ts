@@ -6,15 +6,26 @@ import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { rolldown } from "rolldown"
 
+/** Bundles a module for browsers, in one file or in what a page loads when it needs it. */
+const bundled = async (directory: string, module: string, isWhole: boolean) => {
+  const entry = join(directory, "page.js")
+  writeFileSync(entry, module)
+  const bundle = await rolldown({ input: entry, platform: "browser" })
+  return (await bundle.generate({ minify: true, codeSplitting: !isWhole })).output
+}
+
 /** Bundles a module for browsers, as a vendor does. */
 export const bundleIn = (directory: string, module: string): Effect.Effect<string> =>
   Effect.promise(async () => {
-    const entry = join(directory, "page.js")
-    writeFileSync(entry, module)
-    const bundle = await rolldown({ input: entry, platform: "browser" })
-    const [chunk] = (await bundle.generate({ minify: true })).output
+    const [chunk] = await bundled(directory, module, true)
     return chunk.code
   })
+
+/** The code of each file into which a bundler splits a module: first what a page loads at once. */
+export const chunksIn = (directory: string, module: string): Effect.Effect<ReadonlyArray<string>> =>
+  Effect.promise(async () =>
+    (await bundled(directory, module, false)).flatMap((output) => ("code" in output ? [output.code] : [])),
+  )
 
 /** Serves a page with a script, and returns its origin. */
 export const startPage = (script: string) =>

@@ -15,6 +15,6 @@ describe.skipIf(whyNoPython !== undefined)(withReason("the client for Python", w
         const args = ["-W", "error", "-m", "unittest", "discover", "-t", ".", "-s", "tests"]
         yield* playWell("python3", args, { cwd: source, env: { PYTHONPATH: "src", PYTHONDONTWRITEBYTECODE: "1" } })
       }),
-    120_000,
+    240_000,
   )
 })

@@ -5,13 +5,19 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { TestService } from "../support/TestService.ts"
 
+/** An address at which nothing listens: port 1 is reserved. */
+export const STOPPED = "http://127.0.0.1:1"
+
 const YEAR_MS = 365 * 86_400_000
+
+/** The year of the license, of which a month has passed, does not end while a test runs. */
+const yearly = { type: "NUMBER", resetPeriod: "YEAR", resetAnchor: "LICENSE_START" } as const
 
 /** What the license grants. */
 const entitlements = [
-  { slug: "api-calls", type: "NUMBER", resetPeriod: "YEAR", value: 100_000 },
-  { slug: "exports", type: "NUMBER", resetPeriod: "YEAR", value: 10 },
-  { slug: "rows", type: "NUMBER", resetPeriod: "YEAR", value: 100_000 },
+  { slug: "api-calls", ...yearly, value: 100_000 },
+  { slug: "exports", ...yearly, value: 10 },
+  { slug: "rows", ...yearly, value: 100_000 },
   { slug: "editors", type: "NUMBER", aggregationMethod: "CONCURRENT", value: 1 },
   { slug: "sso", type: "BOOLEAN", value: true },
 ] as const
@@ -55,6 +61,9 @@ export const newInstance = Effect.gen(function* () {
     )
   return {
     usageOf,
+    /** A token with all scopes, and the slug of the product's license key. */
+    owner: token,
+    productKey: String(key.slug),
     /** What a product is installed with. */
     environment: {
       KEYSHELF_TOKEN: String(key.token),
@@ -62,6 +71,10 @@ export const newInstance = Effect.gen(function* () {
       KEYSHELF_BUNDLE: String(bundle),
       KEYSHELF_KEYS: keySet.text,
       KEYSHELF_ISSUER: `urn:keyshelf:organization:${organizationId}`,
+    },
+    /** What the vendor changes terms with. */
+    vendor: {
+      KEYSHELF_VENDOR_TOKEN: token,
     },
   }
 })

@@ -133,7 +133,7 @@ export const viewsOf = Effect.fnUntraced(function* (surface: Surface) {
 
 /** The first word of a button that changes something. */
 const CHANGES =
-  /^(Activate|Add|Announce|Archive|Change|Create|Deactivate|Delete|Deploy|Disable|Edit|Enable|End|Grant|Issue|Migrate|New|Open as|Override|Publish|Recover|Register|Remove|Replace|Retry|Revert|Revoke|Rotate|Save|Set|Test|Unarchive|Upload|Void)\b/
+  /^(Activate|Add|Announce|Archive|Change|Create|Deactivate|Delete|Deploy|Disable|Edit|Enable|End|Grant|Issue|Migrate|New|Sign in as|Override|Publish|Recover|Register|Remove|Replace|Retry|Revert|Revoke|Rotate|Save|Set|Test|Unarchive|Upload|Void)\b/
 
 /** Requests that change nothing although they are no GETs. */
 const READS = /\/(check|evaluate\/flags(\/[^/]+)?|dry-run)$/
@@ -158,7 +158,7 @@ export const readOnlyFaults = Effect.fnUntraced(function* (
       const changing = buttons.filter((name) => CHANGES.test(name))
       if (changing.length > 0) found.push(`${view.name} offers ${changing.join(", ")}`)
       const missing = view.buttons.filter((name) => CHANGES.test(name))
-      const says = await page.getByRole("main").getByText("You can read this.").count()
+      const says = await page.getByRole("main").getByText("Read-only:").count()
       if (missing.length > 0 && says === 0)
         found.push(`${view.name} does not say that ${missing.join(", ")} need a scope`)
     })

@@ -18,6 +18,7 @@ export const coreScreens = [
   ["instance-seats", "/instances/acme-logistics-production?tab=seats"],
   ["instance-keys", "/instances/acme-logistics-production?tab=keys"],
   ["instance-offline", "/instances/acme-logistics-production?tab=offline"],
+  ["instance-tranches", "/instances/acme-logistics-production?tab=tranches"],
   ["instance-metadata", "/instances/acme-logistics-production?tab=metadata"],
   ["licenses", "/licenses"],
   ["license", "/licenses/enterprise-2"],

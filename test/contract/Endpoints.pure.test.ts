@@ -27,9 +27,10 @@ const STATUSES: ReadonlyArray<readonly [RegExp, number]> = [
     403,
   ],
   [/^Auth\.InvalidCredential$/, 401],
+  [/^Request\.NotAcceptable$/, 406],
   [/^Request\.RateLimited$/, 429],
-  [/^FollowEvents\.TooManyStreams$/, 429],
-  [/^FollowEvents\.NodeFull$/, 503],
+  [/^Follow(Events|Changes)\.TooManyStreams$/, 429],
+  [/^Follow(Events|Changes)\.NodeFull$/, 503],
   [/^Request\.(MalformedBody|InvalidCursor)$/, 400],
   [/^Request\.ValidationFailed$|^IdempotencyKey\.Reused$/, 422],
   // The rejections of a single usage event have the codes of other problems.
@@ -88,7 +89,7 @@ describe("every endpoint", () => {
   it("is public only to read what is on this list", () => {
     assert.deepStrictEqual(
       endpoints.filter(({ isPublic }) => isPublic).map(({ id, method }) => `${method} ${id}`),
-      ["GET offline.keys", "GET offline.revocations"],
+      ["GET offline.keys", "GET offline.revocations", "GET ofrepStreams.follow"],
     )
   })
 

@@ -59,7 +59,7 @@ const entriesOf = (folder: string): ReadonlyArray<string> => {
   return built.flatMap((path) => {
     const source = path.replace("./dist/", "").replace(/\.js$/, ".ts")
     const inside = source.slice(source.indexOf("/") + 1)
-    return [join(folder, "src", source), join(folder, "src", inside), inside].filter((one) =>
+    return [source, join(folder, "src", source), join(folder, "src", inside), inside].filter((one) =>
       existsSync(join(root, one)),
     )
   })

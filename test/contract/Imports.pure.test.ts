@@ -9,6 +9,10 @@ const storeys: Readonly<Record<string, number>> = {
   kernel: 0,
   // A module for other programs, which carries nothing of the service.
   offline: 0,
+  // A module for products, too: it decides by `offline`.
+  local: 1,
+  // What local clients need of the machine: its clock, files and locks. Clients for Node.js and edges share it.
+  machine: 2,
   domains: 1,
   infra: 1,
   api: 2,
@@ -17,6 +21,8 @@ const storeys: Readonly<Record<string, number>> = {
   http: 4,
   demo: 4,
   app: 5,
+  // Another program than the service: it opens no database.
+  edge: 5,
   cli: 6,
   // The command tree: the only file at the root.
   "cli.ts": 7,
@@ -43,7 +49,7 @@ const domains = [
   "integrations",
   "imports",
   "usage",
-  "migrations",
+  "licensemoves",
   "flags",
   "offline",
   "impact",
@@ -212,12 +218,16 @@ const MAX_MAKE_LINES = 80
 /** Where `make`, `makeX` or the argument of `Layer.effect` begins, unless it ends on the same line. */
 const MAKE = /^( *)(?:(?:export )?const make\w*\b.*|.*\bLayer\.effect(?:Discard|Context)?\b.*)(?:[({[]|=>|=)$/
 
-/** The lengths of what builds services, in lines. The formatter closes each at the indentation of its first line. */
+/**
+ * The lengths of what builds services, in lines. The formatter closes each at the indentation of its first line, or one step further in if
+ * the value begins on the next line.
+ */
 const makeLengths = (text: string): ReadonlyArray<number> => {
   const lines = text.split("\n")
   return lines.flatMap((line, first) => {
-    const indentation = MAKE.exec(line)?.[1]
-    if (indentation === undefined) return []
+    const found = MAKE.exec(line)?.[1]
+    if (found === undefined) return []
+    const indentation = line.endsWith(" =") ? `${found}  ` : found
     const length = lines
       .slice(first + 1)
       .findIndex((later) => later.startsWith(indentation) && /[)}\]]/.test(later[indentation.length] ?? ""))
@@ -235,6 +245,7 @@ describe("the services", () => {
   it("are built by functions of at most 80 lines", () => {
     const body = (lines: number) => "  yield* one\n".repeat(lines)
     assert.deepStrictEqual(makeLengths(`const make = Effect.gen(function* () {\n${body(78)}})\n`), [80])
+    assert.deepStrictEqual(makeLengths(`const make =\n  (one) => {\n${body(3)}  }\n\nconst next = {\n}\n`), [6])
     assert.deepStrictEqual(makeLengths(`  static readonly layer = Layer.effect(\n    A,\n${body(3)}  )\n}\n`), [6])
     assert.isAbove(files.flatMap((file) => makeLengths(textOf(file))).length, 100)
     assert.deepStrictEqual(
@@ -244,26 +255,83 @@ describe("the services", () => {
   })
 })
 
+/** An import of something else than a file of the source. */
+const FOREIGN = /(?:\bfrom\s+["']|^import\s+["']|\b(?:import|require)\(\s*["'`])(?!\.)/m
+
 describe("the offline module", () => {
   const files = sources.filter((file) => topOf(file) === "offline")
 
   it("imports nothing but its own files: no package, no module of Node.js, no other storey", () => {
     assert.isAbove(files.length, 5)
-    const foreign = /(?:\bfrom\s+["']|^import\s+["']|\b(?:import|require)\(\s*["'`])(?!\.)/m
     for (const text of ['import { join } from "node:path"', 'import "effect"', 'await import("jose")']) {
-      assert.match(text, foreign)
+      assert.match(text, FOREIGN)
     }
-    assert.deepStrictEqual(filesMatching(files, foreign), [])
+    assert.deepStrictEqual(filesMatching(files, FOREIGN), [])
     assert.deepStrictEqual(
       imports.filter(({ from, to }) => topOf(from) === "offline" && topOf(to) !== "offline"),
       [],
     )
   })
 
-  it("is imported by the command line, and by the flags, which the service evaluates as products do", () => {
+  it("is imported by the command line, by local clients, by edges, and by flags and bundles, because the service evaluates flags as products do", () => {
     const importers = inside.filter(({ from, to }) => topOf(to) === "offline" && topOf(from) !== "offline")
     const names = importers.map(({ from }) => domainOf(from) ?? topOf(from))
-    assert.deepStrictEqual([...new Set(names)].toSorted(), ["cli", "flags"])
+    assert.deepStrictEqual([...new Set(names)].toSorted(), ["cli", "edge", "flags", "local", "machine", "offline"])
+  })
+})
+
+describe("the edge", () => {
+  const files = sources.filter((file) => topOf(file) === "edge")
+
+  it("opens no database: it imports no repository, no SQL and no driver", () => {
+    assert.isAbove(files.length, 15)
+    const database = /infra\/database|\/\w*(Repo|Sql|SqlSharded)\.ts$/
+    assert.deepStrictEqual(
+      inside.filter(({ from, to }) => topOf(from) === "edge" && database.test(to)),
+      [],
+    )
+    assert.deepStrictEqual(filesMatching(files, /PgClient|SqlClient|node:sqlite/), [])
+  })
+
+  it("decides by local clients: it evaluates no claims, no rules and no amounts itself", () => {
+    const engine = inside.filter(
+      ({ from, to }) => topOf(from) === "edge" && /^offline\/(Answers|Decision|Flags|Periods|Bundle)\.ts$/.test(to),
+    )
+    assert.deepStrictEqual(engine, [])
+  })
+})
+
+describe("the local module", () => {
+  const files = sources.filter((file) => topOf(file) === "local")
+
+  it("imports the offline module alone: no package, no module of Node.js, no other storey", () => {
+    assert.isAbove(files.length, 5)
+    assert.deepStrictEqual(filesMatching(files, FOREIGN), [])
+    assert.deepStrictEqual(
+      imports.filter(({ from, to }) => topOf(from) === "local" && !["local", "offline"].includes(topOf(to))),
+      [],
+    )
+  })
+
+  it("takes time, network, files and random numbers as arguments", () => {
+    const ambient =
+      /\b(Date\.now|performance|Math\.random|setTimeout|setInterval|globalThis|EventSource)\b|\bprocess\.|[^.\w]fetch\(/
+    assert.deepStrictEqual(filesMatching(files, ambient), [])
+  })
+})
+
+describe("the files of local clients", () => {
+  const files = sources.filter((file) => topOf(file) === "machine")
+
+  it("import local clients and modules of Node.js alone: the package of clients has them too", () => {
+    assert.isAbove(files.length, 3)
+    assert.deepStrictEqual(filesMatching(files, /\bfrom "(?!\.|node:)/), [])
+    assert.deepStrictEqual(
+      imports.filter(
+        ({ from, to }) => topOf(from) === "machine" && !["machine", "local", "offline"].includes(topOf(to)),
+      ),
+      [],
+    )
   })
 })
 

@@ -32,7 +32,7 @@ const setup = Effect.gen(function* () {
 })
 
 layer(TestService.layer, { excludeTestServices: true })("the filters of lists", (it) => {
-  it.effect("find customers by prefix, domain and external id", () =>
+  it.effect("find customers by words, domain and external id", () =>
     Effect.gen(function* () {
       const { expectSlugs, list, post } = yield* setup
       yield* post("/customers", { name: "Acme", domain: "Acme.example", externalCustomerId: "crm-1" })
@@ -41,7 +41,9 @@ layer(TestService.layer, { excludeTestServices: true })("the filters of lists", 
       yield* post("/customers", { name: "Ünder_%", slug: "under" })
       yield* expectSlugs([
         ["/customers?q=aCmE", ["acme-buyer", "labs", "acme"]],
-        ["/customers?q=acme-", ["acme-buyer"]],
+        ["/customers?q=acme-", ["acme-buyer", "labs", "acme"]],
+        ["/customers?q=acme-b", ["acme-buyer"]],
+        ["/customers?q=labs%20acme", ["labs"]],
         ["/customers?q=cme", []],
         ["/customers?q=", ["under", "acme-buyer", "labs", "acme"]],
         ["/customers?q=%C3%BCnder_%25", ["under"]],
@@ -93,7 +95,7 @@ layer(TestService.layer, { excludeTestServices: true })("the filters of lists", 
     }),
   )
 
-  it.effect("find instances by customer, license, family, zone, prefix and dates", () =>
+  it.effect("find instances by customer, license, family, zone, words and dates", () =>
     Effect.gen(function* () {
       const { expectSlugs, list, post } = yield* setup
       for (const name of ["Acme", "Globex"]) yield* post("/customers", { name })
@@ -136,7 +138,7 @@ layer(TestService.layer, { excludeTestServices: true })("the filters of lists", 
     }),
   )
 
-  it.effect("find entitlements in display order by prefix, type and group", () =>
+  it.effect("find entitlements in display order by words, type and group", () =>
     Effect.gen(function* () {
       const { expectSlugs, post } = yield* setup
       yield* post("/entitlement-groups", { name: "Team" })
@@ -155,7 +157,7 @@ layer(TestService.layer, { excludeTestServices: true })("the filters of lists", 
     }),
   )
 
-  it.effect("find licenses by prefix, family, state, type and entitlement, and zones by prefix, type and release", () =>
+  it.effect("find licenses by words, family, state, type and entitlement, and zones by words, type and release", () =>
     Effect.gen(function* () {
       const { expectSlugs, post } = yield* setup
       yield* post("/entitlements", { name: "Seats", type: "NUMBER" })

@@ -37,7 +37,9 @@ const SINGLE: ReadonlyArray<string> = [
   "customerIntegrations.list",
   "instanceIntegrations.list",
   "overrides.list",
+  "addOns.list",
   "offlineLedgers.list",
+  "tranches.list",
   "webhookHistory.list",
 ]
 

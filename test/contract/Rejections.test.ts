@@ -345,10 +345,12 @@ layer(TestService.layer, { excludeTestServices: true })("every public endpoint",
         const stranger = yield* tenant()
         for (const endpoint of endpoints.filter(({ isPublic }) => isPublic)) {
           const answer = yield* call(endpoint)
+          // Each stream has ids and a time of its own.
+          const said = ({ text }: HttpResponse) => text.replaceAll(/^(id|retry): .*$/gm, "")
           assert.strictEqual(answer.status, 200, `${endpoint.id}: ${answer.text}`)
           for (const token of [owner.token, stranger.token, operator, "nonsense"]) {
             const same = yield* call(endpoint, { token })
-            assert.deepStrictEqual([same.status, same.text], [200, answer.text], endpoint.id)
+            assert.deepStrictEqual([same.status, said(same)], [200, said(answer)], endpoint.id)
           }
           const misspelt = yield* call(endpoint, {}, undefined, "?verbose=true")
           assertProblem(endpoint, misspelt, 422, "Request.ValidationFailed")

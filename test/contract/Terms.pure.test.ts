@@ -10,26 +10,29 @@ const filesWith = (pattern: RegExp): ReadonlyArray<string> =>
   sources.filter((file) => pattern.test(readFileSync(join(domains, file), "utf8"))).sort()
 
 describe("what is granted", () => {
-  it("is read from licenses in one place; their own domain stores and lists it, and entitlements name who grants them", () => {
-    assert.deepStrictEqual(
-      filesWith(/\b(?:FROM|JOIN)\s+(?:license_entitlements|past_license_grants)\b/).filter(
-        (file) => !file.startsWith("licenses/"),
-      ),
-      ["entitlements/Repo.ts", "usage/terms/GrantSql.ts"],
-    )
+  it("is read for decisions in one place; grants are stored and listed by their repository, and licenses filtered by them", () => {
+    assert.deepStrictEqual(filesWith(/\b(?:FROM|JOIN)\s+(?:license_entitlements|past_license_grants)\b/), [
+      "licenses/ListSql.ts",
+      "licenses/grants/GrantSql.ts",
+      "licenses/grants/Repo.ts",
+    ])
     assert.deepStrictEqual(filesWith(/jsonb_typeof\(|\b[a-z]+\.value #>>/), [
       "instances/overrides/OverridesSql.ts",
-      "usage/terms/GrantSql.ts",
+      "licenses/grants/GrantSql.ts",
+    ])
+    assert.deepStrictEqual(filesWith(/\b(?:FROM|JOIN)\s+instance_add_ons\b/), [
+      "instances/addons/AddOnsSql.ts",
+      "instances/addons/Repo.ts",
     ])
   })
 
-  it("is made of the license and the override by one function", () => {
-    assert.deepStrictEqual(filesWith(/\bisInForce\(|\boverriddenValue\(|\bvalueOfText\(/), ["usage/rules/Grants.ts"])
-    // They keep what the license grants, and apply the override to it with each answer.
+  it("is made of the license, the add-ons and the override by one function", () => {
+    assert.deepStrictEqual(filesWith(/\boverriddenValue\(|\bwithAddOns\(|\bvalueOfText\(/), ["usage/rules/Grant.ts"])
+    // They keep what the license grants, and apply the rest to it with each answer.
     assert.deepStrictEqual(filesWith(/\blicensedGrant\(/), [
       "usage/check/hotpath/CatalogCache.ts",
       "usage/cloudevents/Repo.ts",
-      "usage/rules/Grants.ts",
+      "usage/rules/Grant.ts",
     ])
   })
 })
@@ -41,9 +44,11 @@ describe("what is held", () => {
       [
         "impact/Repo.ts",
         "usage/allowances/Repo.ts",
-        "usage/offline/Repo.ts",
         "usage/reservations/Repo.ts",
+        "usage/siteusage/Repo.ts",
         "usage/terms/HeldSql.ts",
+        "usage/tranches/Repo.ts",
+        "usage/tranches/StoreSql.ts",
       ],
     )
     assert.deepStrictEqual(filesWith(/\b(?:usage_held|offline_held|held_with_allowances)\b/), [])

@@ -19,7 +19,7 @@ const loads = (file: string): ReadonlyArray<string> => {
   const existing = known.get(file)
   if (existing !== undefined) return existing
   if (!existsSync(file)) return []
-  const imports = /^(?:import|export) (?!type\b)[^"';]*?"([^"]+)"|\bimport\("([^"]+)"\)/gm
+  const imports = /^(?:import|export) (?!type\b)(?:[^"';=()]* from )?"([^"]+)"|\bimport\("([^"]+)"\)/gm
   const loaded = [...textOf(file).matchAll(imports)].map(([, fixed = "", dynamic]) => {
     const name = dynamic ?? fixed
     return name.startsWith(".") ? resolve(dirname(file), name) : name

@@ -51,7 +51,13 @@ export const aboutTheInstallation: ReadonlyArray<string> = [
 ]
 
 /** Endpoints that never return 404 for a path parameter. */
-export const neverNotFound: ReadonlyArray<string> = ["connectors.state", "connectors.deactivate", "offline.keys"]
+export const neverNotFound: ReadonlyArray<string> = [
+  "connectors.state",
+  "connectors.deactivate",
+  "offline.keys",
+  // A ticket is a credential: one that does not work is 401.
+  "ofrepStreams.follow",
+]
 
 const apis = { core: CoreApi, platform: PlatformApi, webhooks: WebhookApi } as const
 

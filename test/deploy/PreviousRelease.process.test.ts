@@ -229,5 +229,33 @@ describe.skipIf(whyNoRelease !== undefined)(
         assert.strictEqual((yield* old("GET", "/instances/prod")).licenseId, pro2.id)
       }).pipe(Effect.scoped),
     )
+
+    it.live("leaves room for tranches of this version: both allow what is left, and settle what was spent", () =>
+      Effect.gen(function* () {
+        const { first, newer, old, token } = yield* shopOfOld
+        const second = yield* startReady(newer)
+        const young = caller(second.core, token)
+        const source = "urn:keyshelf:ledger:0198c2b5-0000-7000-8000-000000000001"
+        const tranches = [{ entitlement: "seats", need: "60" }]
+        const refilled = yield* young("POST", "/instances/prod/tranches", { source, tranches })
+        assert.deepStrictEqual([refilled.tranches[0].satisfied, refilled.tranches[0].unspent], [true, "60"])
+
+        const take = (send: typeof old) => send("POST", "/instances/prod/check", { ...checks(1), consume: true })
+        const answers = yield* Effect.forEach(
+          Array.from({ length: 50 }, (_, number) => (number % 2 === 0 ? old : young)),
+          take,
+          { concurrency: 8 },
+        )
+        assert.strictEqual(answers.filter(({ checks: [answer] }) => answer.allowed).length, 40)
+        // A need that does not fit is not granted, by what the old process counted.
+        const more = { source, tranches: [{ entitlement: "seats", keep: "60", need: "61" }] }
+        assert.isFalse((yield* young("POST", "/instances/prod/tranches", more)).tranches[0].satisfied)
+        yield* young("POST", "/instances/prod/tranches", { source, tranches: [{ entitlement: "seats", keep: "10" }] })
+        const [answer] = (yield* take(old)).checks
+        assert.deepStrictEqual([answer.allowed, answer.usage, answer.remaining], [true, 41, 49])
+        const seen = yield* Effect.promise(() => request("GET", `${first.core}/api/instances/prod/tranches`, { token }))
+        assert.strictEqual(seen.status, 404)
+      }).pipe(Effect.scoped),
+    )
   },
 )

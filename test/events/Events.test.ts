@@ -2,7 +2,7 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { Events } from "../../src/domains/events/Service.ts"
-import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
+import { bySystem } from "../../src/kernel/contract/Caller.ts"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
 import { allowInventedEvents } from "../support/recorded.ts"
 import { TestService } from "../support/TestService.ts"
@@ -39,13 +39,21 @@ layer(TestService.layer, { excludeTestServices: true })("the event stream", (it)
     }),
   )
 
-  it.effect("contains the actor and the record after the change", () =>
+  it.effect("contains the actor, the credential and the record after the change", () =>
     Effect.gen(function* () {
       const { core, tenant } = yield* TestService
       const { organizationId, token } = yield* tenant()
       const { body } = yield* core("POST", "/components", { token, body: { name: "part", version: "1" } })
       const event = (yield* core("GET", "/events", { token })).body.items.at(-1)
-      assert.deepStrictEqual(Object.keys(event).sort(), ["actor", "data", "id", "organizationId", "timestamp", "type"])
+      assert.deepStrictEqual(Object.keys(event).sort(), [
+        "actor",
+        "credential",
+        "data",
+        "id",
+        "organizationId",
+        "timestamp",
+        "type",
+      ])
       assert.deepStrictEqual(event.data, body)
       assert.deepStrictEqual(event.actor, body.createdBy)
       assert.strictEqual(event.organizationId, organizationId)
@@ -58,7 +66,7 @@ layer(TestService.layer, { excludeTestServices: true })("the event stream", (it)
       const { organizationId, token } = yield* tenant()
       const events = yield* Events
       const transactions = yield* Transactions
-      const source = { organizationId, actor: platformIdentity }
+      const source = { ...bySystem, organizationId }
       yield* transactions
         .run(Effect.andThen(events.emit(source, "COMPONENT_CREATED", { name: "ghost" }), Effect.fail("no")))
         .pipe(Effect.flip)
@@ -73,7 +81,7 @@ layer(TestService.layer, { excludeTestServices: true })("the event stream", (it)
       const { organizationId, token } = yield* tenant()
       const events = yield* Events
       const transactions = yield* Transactions
-      const source = { organizationId, actor: platformIdentity }
+      const source = { ...bySystem, organizationId }
       const emitted = yield* Deferred.make<void>()
       const mayCommit = yield* Deferred.make<void>()
       const late = yield* transactions

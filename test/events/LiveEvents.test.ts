@@ -6,7 +6,7 @@ import type { Socket } from "node:net"
 import { EventSubscribers, LiveStreamLimits } from "../../src/domains/events/StreamSubscribers.ts"
 import { EventsRepo } from "../../src/domains/events/Repo.ts"
 import { Events } from "../../src/domains/events/Service.ts"
-import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
+import { bySystem } from "../../src/kernel/contract/Caller.ts"
 import { newId } from "../../src/kernel/values/Identifiers.ts"
 import { now } from "../../src/kernel/values/Timestamp.ts"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
@@ -136,7 +136,7 @@ layer(TestService.separate.pipe(Layer.provide(Layer.succeed(LiveStreamLimits, pa
         const events = yield* Events
         const transactions = yield* Transactions
         const reader = yield* follow(origins.core, token)
-        const source = { organizationId, actor: platformIdentity }
+        const source = { ...bySystem, organizationId }
         yield* Effect.flip(
           transactions.run(
             Effect.andThen(events.emit(source, "COMPONENT_CREATED", { name: "ghost" }), Effect.fail("no")),
@@ -159,7 +159,7 @@ layer(TestService.separate.pipe(Layer.provide(Layer.succeed(LiveStreamLimits, pa
         const late = yield* transactions
           .run(
             Effect.gen(function* () {
-              yield* events.emit({ organizationId, actor: platformIdentity }, "COMPONENT_CREATED", { name: "late" })
+              yield* events.emit({ ...bySystem, organizationId }, "COMPONENT_CREATED", { name: "late" })
               yield* Deferred.succeed(emitted, undefined)
               yield* Deferred.await(mayCommit)
             }),
@@ -243,7 +243,7 @@ layer(TestService.separate.pipe(Layer.provide(Layer.succeed(LiveStreamLimits, pa
         const { organizationId, token } = yield* tenant()
         const repo = yield* EventsRepo
         const reader = yield* follow(origins.core, token)
-        const event = { organizationId, actor: platformIdentity, type: "COMPONENT_CREATED" as const }
+        const event = { ...bySystem, organizationId, type: "COMPONENT_CREATED" as const }
         // Simulates a crash between the commit and its signal.
         yield* repo.insert({ ...event, id: yield* newId, timestamp: yield* now, data: { name: "unannounced" } })
         assert.deepStrictEqual(yield* names(reader, 1).pipe(Effect.timeout("5 seconds")), ["unannounced"])

@@ -2,7 +2,7 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { Events } from "../../src/domains/events/Service.ts"
-import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
+import { bySystem } from "../../src/kernel/contract/Caller.ts"
 import { Signals } from "../../src/kernel/ports/Signals.ts"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
 import { allowInventedEvents } from "../support/recorded.ts"
@@ -21,7 +21,7 @@ const stage = Effect.gen(function* () {
   yield* core("POST", "/webhooks", { token, body: { url: "https://receiver.example/", eventNames: ["*"] } })
   // Remove the event of the endpoint itself.
   yield* sql`DELETE FROM webhook_outbox WHERE organization_id = ${organizationId}`
-  const source = { organizationId, actor: platformIdentity }
+  const source = { ...bySystem, organizationId }
   return {
     sql,
     events,

@@ -1,6 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import { boundsOf, listingOf, lowestIdAt, previousOf, wantsStream } from "../../src/domains/events/Rules.ts"
+import { boundsOf, listingOf, lowestIdAt, previousOf } from "../../src/domains/events/Rules.ts"
+import { wantsStream } from "../../src/kernel/values/MediaTypes.ts"
 import { parseJson } from "../../src/kernel/values/Decimal.ts"
+import { organizationIdOf } from "../support/organizationIds.ts"
 
 describe("what a record was before a change", () => {
   it("are the properties with another value, but who changed it and when", () => {
@@ -19,21 +21,22 @@ describe("what a record was before a change", () => {
 })
 
 describe("a filtered stream", () => {
+  const organizationId = organizationIdOf("o")
   const since = new Date(1_000_000_000)
   const until = new Date(2_000_000_000)
 
   it("names its filter, and its order unless it is the oldest first", () => {
     const filters = { type: "A,B", resource: "r", actor: "a", since: since.toISOString(), until: until.toISOString() }
-    const filter = { types: ["A", "B"], resource: "r", actor: "a", since, until } as unknown as Parameters<
+    const filter = { types: ["A", "B"], resources: ["r"], actor: "a", since, until } as unknown as Parameters<
       typeof listingOf
     >[1]
-    assert.deepStrictEqual(listingOf("o", filter), {
+    assert.deepStrictEqual(listingOf(organizationId, filter), {
       name: "events",
-      organizationId: "o",
-      filters: { ...filters, order: undefined },
+      organizationId,
+      filters: { ...filters, order: undefined, related: undefined },
     })
-    assert.strictEqual(listingOf("o", filter, "asc").filters?.["order"], undefined)
-    assert.strictEqual(listingOf("o", filter, "desc").filters?.["order"], "desc")
+    assert.strictEqual(listingOf(organizationId, filter, "asc").filters?.["order"], undefined)
+    assert.strictEqual(listingOf(organizationId, filter, "desc").filters?.["order"], "desc")
   })
 
   it("is bounded by ids five minutes before and after", () => {

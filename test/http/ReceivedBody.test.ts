@@ -102,4 +102,30 @@ layer(TestService.layer, { excludeTestServices: true })("a body", (it) => {
       assert.deepStrictEqual((yield* post).body, first.body)
     }),
   )
+
+  it.effect(
+    "names with escapes are stored and returned as they were sent, whatever other organizations sent before",
+    () =>
+      Effect.gen(function* () {
+        const { core, tenant } = yield* TestService
+        const [other, own] = [yield* tenant(), yield* tenant()]
+        const post = (token: string, key: string, value: string) =>
+          core("POST", "/feature-flags", {
+            token,
+            rawBody: `{"key":"${key}","type":"object","defaultVariant":"on","variants":[{"name":"on","value":${value}}]}`,
+          })
+        for (const [index, name] of ["\\\\", "\\\\u00fcbersch"].entries()) {
+          const { status } = yield* post(other.token, `other-${index}`, `{"a":"1","${name}":"1"}`)
+          assert.strictEqual(status, 201)
+        }
+        for (const [index, name] of ["\\n", "\\u00fcberschrift"].entries()) {
+          const { body, status } = yield* post(own.token, `own-${index}`, `{"a":"1","${name}":"2"}`)
+          assert.strictEqual(status, 201)
+          const expected = { a: "1", [index === 0 ? "\n" : "\u00fcberschrift"]: "2" }
+          assert.deepStrictEqual(body.variants[0].value, expected)
+          const read = yield* core("GET", `/feature-flags/${body.key}`, { token: own.token })
+          assert.deepStrictEqual(read.body.variants[0].value, expected)
+        }
+      }),
+  )
 })

@@ -203,6 +203,36 @@ layer(TestService.layer, { excludeTestServices: true })("an import", (it) => {
     }),
   )
 
+  it.effect("sets add-ons of instances, and finds those that are set already", () =>
+    Effect.gen(function* () {
+      const { customer, instance, license, verdicts } = yield* openShop
+      yield* license("pro")
+      yield* license("extra", { type: "ADD_ON" })
+      yield* customer("Acme")
+      yield* instance("Prod", "acme", "pro", { slug: "prod", ...term })
+      const row = { instance: "prod", addOn: "extra", quantity: 3, endsAt: "2099-01-01T00:00:00Z" }
+      assert.deepStrictEqual(yield* verdicts("addOns", [row, row, { ...row, quantity: 4 }]), [
+        ["created", "prod"],
+        ["unchanged", "prod"],
+        ["updated", "prod"],
+      ])
+      assert.deepStrictEqual(
+        yield* verdicts("addOns", [
+          { ...row, instance: "nope" },
+          { ...row, addOn: "nope" },
+          { ...row, addOn: "pro" },
+          { ...row, quantity: 0 },
+        ]),
+        [
+          ["rejected", "nope", "Instance.NotFound"],
+          ["rejected", "prod", "LicenseFamily.NotFound"],
+          ["rejected", "prod", "Request.ValidationFailed"],
+          ["rejected", "prod", "Request.ValidationFailed"],
+        ],
+      )
+    }),
+  )
+
   it.effect("needs the scope of its kind, before its body is looked at", () =>
     Effect.gen(function* () {
       const { tenant } = yield* openShop
@@ -215,6 +245,7 @@ layer(TestService.layer, { excludeTestServices: true })("an import", (it) => {
       for (const [body, as] of [
         [{ kind: "instances", rows }, token],
         [{ kind: "overrides", rows }, token],
+        [{ kind: "addOns", rows }, token],
         [{ kind: "customers", rows }, none],
         [{}, none],
       ] as const) {

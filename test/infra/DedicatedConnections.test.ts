@@ -10,6 +10,7 @@ import { Transaction } from "../../src/kernel/database/Transactions.ts"
 import { collectGarbage } from "../../src/app/StartupGc.ts"
 import { nameCitus } from "../support/Cluster.ts"
 import { TestDatabase, testSql } from "../support/TestDatabase.ts"
+import { organizationIdOf } from "../support/organizationIds.ts"
 
 const CONCURRENCY = 5
 
@@ -176,12 +177,12 @@ describe("connections that several organizations share on Citus", () => {
         const many: Ask = (statement) =>
           Effect.map(
             Effect.all(
-              Array.from({ length: 20 }, () => askFor("busy")(statement)),
+              Array.from({ length: 20 }, () => askFor(organizationIdOf("busy"))(statement)),
               { concurrency: "unbounded" },
             ),
             ([first]) => first!,
           )
-        const answered = askFor("quiet")((client) => client`SELECT 1`)
+        const answered = askFor(organizationIdOf("quiet"))((client) => client`SELECT 1`)
         yield* whileWaiting(sql, { blocked: many, free: (statement) => statement(sql) }, answered)
       }
     }).pipe(Effect.scoped, Effect.provide(testSql)),

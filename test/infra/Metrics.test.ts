@@ -5,6 +5,7 @@ import { join } from "node:path"
 import * as ProcessMetrics from "../../src/infra/telemetry/ProcessMetrics.ts"
 import * as RequestDeadlines from "../../src/http/middleware/RequestDeadlines.ts"
 import * as webhookMetrics from "../../src/domains/webhooks/Metrics.ts"
+import { startEdge } from "../edge/edge.ts"
 import { TestService } from "../support/TestService.ts"
 
 /** Reads `/metrics` as a map from series, `name{label="value"}`, to value. */
@@ -142,8 +143,11 @@ layer(watchedService, { excludeTestServices: true })("/metrics", (it) => {
 
   it.effect("every metric of the dashboard exists, and the documentation lists exactly the existing metrics", () =>
     Effect.gen(function* () {
-      const { core } = yield* TestService
+      const { core, origins } = yield* TestService
       yield* core("GET", "/me")
+      // An edge is another process, whose metrics are on the same page. In this test it shares the process.
+      const edge = yield* startEdge({ origin: origins.core, tokens: ["ksh_unknown"] })
+      const { text } = yield* edge.call("GET", "/metrics")
       const { histograms, names } = yield* existing
       const missing = [...namesIn(read("deploy/grafana/keyshelf.json"))].filter(
         (name) => !names.has(familyOf(name, histograms)),
@@ -154,8 +158,9 @@ layer(watchedService, { excludeTestServices: true })("/metrics", (it) => {
           ([, name]) => name ?? "",
         ),
       )
-      assert.deepStrictEqual([...names].filter((name) => !documented.has(name)).sort(), [])
-      assert.deepStrictEqual([...documented].filter((name) => !names.has(name)).sort(), [])
+      const served = new Set([...names, ...[...namesIn(text)].filter((name) => name.startsWith("keyshelf_edge_"))])
+      assert.deepStrictEqual([...served].filter((name) => !documented.has(name)).sort(), [])
+      assert.deepStrictEqual([...documented].filter((name) => !served.has(name)).sort(), [])
     }),
   )
 })

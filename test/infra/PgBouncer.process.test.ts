@@ -97,7 +97,8 @@ describe.skipIf(whyNoPgBouncer !== undefined)(behindPgBouncer("behind PgBouncer"
   it.live("without SERVICE_DATABASE_PREPARE=false, readiness, the log and doctor name the setting", () =>
     Effect.gen(function* () {
       const { settings } = yield* openInstallation
-      const serve = Effect.fnUntraced(function* (env: Record<string, string>) {
+      // An uncertain result, as on a busy machine, counts as no problem until the next probe.
+      const serve = Effect.fnUntraced(function* (env: Record<string, string>, expected: number) {
         const [core, platform, internal] = yield* freePorts(3)
         const service = yield* start(["serve"], {
           ...settings,
@@ -108,10 +109,10 @@ describe.skipIf(whyNoPgBouncer !== undefined)(behindPgBouncer("behind PgBouncer"
         })
         const probe = (path: string) => request("GET", `http://127.0.0.1:${internal}/health/${path}`)
         yield* until(
-          "the service responds",
+          `readiness responds with ${expected}`,
           Effect.promise(() =>
             probe("ready").then(
-              ({ body }) => body.parts?.process.phase === "serving",
+              ({ body, status }) => body.parts?.process.phase === "serving" && status === expected,
               () => false,
             ),
           ),
@@ -119,10 +120,10 @@ describe.skipIf(whyNoPgBouncer !== undefined)(behindPgBouncer("behind PgBouncer"
         const { body, status } = yield* Effect.promise(() => probe("ready"))
         return { output: service.output(), status, reason: String(body.parts.database.reason) }
       })
-      assert.deepInclude(yield* serve({}), { status: 200, reason: "undefined" })
+      assert.deepInclude(yield* serve({}, 200), { status: 200, reason: "undefined" })
 
       const unset = { ...settings, SERVICE_DATABASE_PREPARE: "true" }
-      const { output, reason, status } = yield* serve(unset)
+      const { output, reason, status } = yield* serve(unset, 503)
       assert.strictEqual(status, 503)
       assert.include(reason, "Set SERVICE_DATABASE_PREPARE=false")
       assert.include(output, "SERVICE_DATABASE_PREPARE=false")

@@ -69,7 +69,7 @@ layer(TestService.layer, { excludeTestServices: true })("the demo", (it) => {
       const { stopped } = yield* played({ ...originsOf(origins), platform: "http://127.0.0.1:1" }, operator)
       assert.strictEqual(
         stopped,
-        "No Keyshelf responds at http://127.0.0.1:1. Start one with `npm start`, or pass its URL with --platform.",
+        "No Keyshelf responds at http://127.0.0.1:1. Start one with `npm run keyshelf -- serve`, or pass its URL with --platform.",
       )
     }),
   )

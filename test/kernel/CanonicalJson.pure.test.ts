@@ -58,6 +58,22 @@ describe("the canonical text of JSON", () => {
     assert.lengthOf(new Set(texts.flat()), groups.length)
   })
 
+  it("keeps a name that begins with an escape, whatever was read before", () => {
+    for (const before of ['{"a":{},"\\\\":1}', '{"a":1,"\\\\":1}']) {
+      canonicalJson(before)
+      JSON.parse(before)
+    }
+    for (const [text, expected] of [
+      ['{"a":{},"\\t":0}', '{"\\t":0,"a":{}}'],
+      ['{"a":1,"\\u0000":0}', '{"\\u0000":0,"a":1}'],
+      ['{"a":1, "\\"" : ":"}', '{"\\"":":","a":1}'],
+      ['{"a":1e400,"\\n":0}', '{"\\n":0,"a":1e400}'],
+      ['{"\\\\":"\\n","a":[{"a":1,"\\n":"x\\":"}]}', '{"\\\\":"\\n","a":[{"\\n":"x\\":","a":1}]}'],
+    ] as const) {
+      assert.strictEqual(canonicalJson(text), expected)
+    }
+  })
+
   it("of a text that is too deep is the text", () => {
     const deep = "[".repeat(200_000) + "]".repeat(200_000)
     assert.strictEqual(canonicalJson(deep), deep)

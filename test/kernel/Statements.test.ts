@@ -1,8 +1,14 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Exit, Fiber, Layer, Redacted } from "effect"
+import { Context, Effect, Exit, Fiber, Layer, Option, Redacted, Schema } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import { mayHaveCommitted } from "../../src/kernel/database/Statements.ts"
+import {
+  decodedColumn,
+  decodedOrFailed,
+  decodedValue,
+  mayHaveCommitted,
+  returnedCount,
+} from "../../src/kernel/database/Statements.ts"
 import { databaseProxy } from "../support/cable.ts"
 import { TestDatabase, testSql } from "../support/TestDatabase.ts"
 
@@ -45,5 +51,46 @@ describe("a failed statement", () => {
       yield* Effect.sleep("200 millis")
       assert.isFalse(yield* isUnconfirmed(remote`SELECT 1`))
     }).pipe(Effect.scoped, Effect.provide(testSql)),
+  )
+})
+
+describe("a decoded statement", () => {
+  const numbersIn = decodedColumn("number", Schema.Int)
+  const numberIn = decodedValue("number", Schema.NullOr(Schema.Int))
+
+  it.effect("returns one column, the first value of it, or the number of rows", () =>
+    Effect.gen(function* () {
+      const sql = yield* PgClient.PgClient
+      const rows = sql`SELECT number::int, 'more' AS text FROM generate_series(1, 3) AS number`
+      assert.deepStrictEqual(yield* numbersIn(rows), [1, 2, 3])
+      assert.deepStrictEqual(yield* numberIn(rows), Option.some(1))
+      assert.deepStrictEqual(yield* numberIn(sql`SELECT NULL::int AS number`), Option.none())
+      assert.deepStrictEqual(yield* numberIn(sql`SELECT 1 AS number WHERE false`), Option.none())
+      assert.strictEqual(yield* returnedCount(rows), 3)
+    }).pipe(Effect.provide(testSql)),
+  )
+
+  it.effect("dies if a column has another type, is NULL, or is missing", () =>
+    Effect.gen(function* () {
+      const sql = yield* PgClient.PgClient
+      for (const statement of [
+        // A `bigint` arrives as a text.
+        sql`SELECT count(*) AS number FROM generate_series(1, 3)`,
+        sql`SELECT NULL::int AS number`,
+        sql`SELECT 1 AS other`,
+      ]) {
+        assert.isTrue(Exit.hasDies(yield* Effect.exit(numbersIn(statement))))
+      }
+      assert.isTrue(Exit.hasDies(yield* Effect.exit(numberIn(sql`SELECT 1 AS other`))))
+    }).pipe(Effect.provide(testSql)),
+  )
+
+  it.effect("fails with the error of the database where a caller answers it, but dies of a wrong row", () =>
+    Effect.gen(function* () {
+      const sql = yield* PgClient.PgClient
+      const decode = decodedOrFailed(Schema.Struct({ number: Schema.Int }))
+      assert.isTrue(Exit.hasFails(yield* Effect.exit(decode(sql`SELECT 1 / 0 AS number`))))
+      assert.isTrue(Exit.hasDies(yield* Effect.exit(decode(sql`SELECT 'one' AS number`))))
+    }).pipe(Effect.provide(testSql)),
   )
 })

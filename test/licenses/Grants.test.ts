@@ -36,14 +36,16 @@ layer(TestService.layer, { excludeTestServices: true })("grants of licenses", (i
         { ...sso, value: false },
         regions,
       ])
+      const { id: licenseId } = (yield* call("GET", "/licenses/gold")).body
+      const ofGold = { licenseId, licenseSlug: "gold" }
       const ofSeats = (yield* events).filter(({ data }) => data["entitlementSlug"] === "seats")
       assert.deepStrictEqual(
         ofSeats.map(({ type, data }) => [type, data]),
         [
-          ["LICENSE_ENTITLEMENT_ASSIGNED", { licenseSlug: "gold", ...seats }],
-          ["LICENSE_ENTITLEMENT_UPDATED", { licenseSlug: "gold", ...seats, value: -1 }],
-          ["LICENSE_ENTITLEMENT_UPDATED", { licenseSlug: "gold", ...changed }],
-          ["LICENSE_ENTITLEMENT_UNASSIGNED", { licenseSlug: "gold", ...changed }],
+          ["LICENSE_ENTITLEMENT_ASSIGNED", { ...ofGold, ...seats }],
+          ["LICENSE_ENTITLEMENT_UPDATED", { ...ofGold, ...seats, value: -1 }],
+          ["LICENSE_ENTITLEMENT_UPDATED", { ...ofGold, ...changed }],
+          ["LICENSE_ENTITLEMENT_UNASSIGNED", { ...ofGold, ...changed }],
         ],
       )
     }),

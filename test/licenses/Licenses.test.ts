@@ -25,6 +25,7 @@ layer(TestService.layer, { excludeTestServices: true })("licenses", (it) => {
         isDefault: false,
         lifecycleState: "PUBLISHED",
         graceDays: 0,
+        away: { staleSeconds: 604_800, then: "DENY" },
         updatedAt: createdAt,
         updatedBy: createdBy,
       })

@@ -11,7 +11,7 @@ import { join } from "node:path"
 import { LogKeeper } from "../../src/domains/audit/log/LogKeeper.ts"
 import { TermNotices } from "../../src/domains/instances/terms/Service.ts"
 import { Sweeper } from "../../src/domains/maintenance/Service.ts"
-import { MigrationRunner } from "../../src/domains/migrations/Runner.ts"
+import { MigrationRunner } from "../../src/domains/licensemoves/Runner.ts"
 import { Deliveries } from "../../src/domains/webhooks/delivery/Deliveries.ts"
 import { WebhookProvider } from "../../src/domains/webhooks/outbox/Provider.ts"
 import { isOnCitus } from "../support/Cluster.ts"
@@ -78,7 +78,7 @@ const steps = Effect.gen(function* () {
   const all: Readonly<Record<string, Effect.Effect<void>>> = {
     "instances/terms/Worker.ts": Effect.asVoid((yield* TermNotices).emitDue),
     "audit/Worker.ts": whileTrue((yield* LogKeeper).step),
-    "migrations/Worker.ts": whileTrue((yield* MigrationRunner).step),
+    "licensemoves/Worker.ts": whileTrue((yield* MigrationRunner).step),
     "webhooks/delivery/Worker.ts": Effect.andThen(whileTrue(Effect.map(publishDue, (count) => count > 0)), deliver),
     "maintenance/Worker.ts": Effect.asVoid((yield* Sweeper).sweep),
   }

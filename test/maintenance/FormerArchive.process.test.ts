@@ -34,13 +34,14 @@ const former: Former = JSON.parse(
 )
 
 /** Properties that responses have got since. */
-const ADDED = ["deploymentZoneName", "deploymentZoneSlug"]
+const ADDED = ["deploymentZoneName", "deploymentZoneSlug", "away"]
 
 /** What is the same in responses of any time. */
 const comparable = (body: unknown): unknown =>
   JSON.parse(
     JSON.stringify(body ?? null, (name, value: unknown) => {
-      if (ADDED.includes(name)) return undefined
+      // The events of that time have no credential.
+      if (ADDED.includes(name) || (name === "credential" && value === null)) return undefined
       return name === "lastUsedAt" ? null : value
     }),
   )
@@ -64,6 +65,8 @@ layer(TestService.separate, { excludeTestServices: true })("an archive of the fo
           event_arrivals: 0,
           event_positions: placed,
           event_hashes: (former.counts["event_hashes"] ?? 0) - placed,
+          // A table that came later.
+          instance_add_ons: 0,
         })
         const usage = yield* there.sql`
           SELECT period_start, value::text, sum::text, event_count::int, voided_count::int FROM usage_totals
@@ -83,7 +86,12 @@ layer(TestService.separate, { excludeTestServices: true })("an archive of the fo
 
         // Events keep their order, and a client goes on from its cursor: only the new token's event comes after it.
         const all = yield* get("/events?limit=100")
-        assert.deepStrictEqual(all.body.items.slice(0, former.events.length), former.events)
+        const events = all.body.items.slice(0, former.events.length)
+        assert.isTrue(events.every(({ credential }: { credential: unknown }) => credential === null))
+        assert.deepStrictEqual(
+          events.map(({ credential: _, ...event }: { credential: null }) => event),
+          former.events,
+        )
         const later = yield* get(`/events?cursor=${encodeURIComponent(former.cursor)}`)
         assert.deepStrictEqual(
           later.body.items.map(({ type }: { type: string }) => type),

@@ -1,6 +1,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
+import { randomUUID } from "node:crypto"
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { MoveRepo } from "../../src/domains/maintenance/moving/MoveRepo.ts"
 import { makeSeal, sealingKey } from "../../src/domains/maintenance/moving/ArchiveSeal.ts"
@@ -137,7 +138,8 @@ layer(TestService.separate, { excludeTestServices: true })("keyshelf organizatio
           ],
           [changed({ connectors: ["service.crm.unknown"] }), "service.crm.unknown"],
           [changed({ usageDroppedUntil: "2100-01-01 00:00:00+00" }), "stores events of usage before 2100-01-01"],
-          [changed({ organization: { id: header.keys[0].id, slug: "x" } }), "belongs to another organization"],
+          [changed({ organization: { id: randomUUID(), slug: "x" } }), "belongs to another organization"],
+          [changed({ organization: { id: "x", slug: "x" } }), "does not belong into a file of an organization"],
           [changed({ keys: [] }), "The file was changed after its export"],
           [changed({ exportedAt: "2020-01-01T00:00:00.000Z" }), "The file was changed after its export"],
           [withUser(), "The file was changed after its export"],

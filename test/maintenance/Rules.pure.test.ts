@@ -13,6 +13,7 @@ import {
 import type { Header } from "../../src/domains/maintenance/moving/MoveRules.ts"
 import { isFitting } from "../../src/domains/maintenance/SecretKeyRules.ts"
 import type { Secrets } from "../../src/kernel/ports/KeyRing.ts"
+import { organizationIdOf } from "../support/organizationIds.ts"
 
 describe("a secret key fits a database", () => {
   const opening = (tried: number, opened: number) => ({ what: "w", key: "k", tried, opened })
@@ -87,7 +88,7 @@ describe("the header of a file", () => {
   const header: Header = {
     format: FORMAT,
     version: FORMAT_VERSION,
-    organization: { id: "o", slug: "acme" },
+    organization: { id: organizationIdOf("o"), slug: "acme" },
     exportedAt: "2026-01-31T09:00:00.000Z",
     migrations: ["1", "2"],
     keys: [{ id: "a", check: "0b" }],

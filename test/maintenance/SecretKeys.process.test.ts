@@ -16,6 +16,7 @@ import { Secrets } from "../../src/kernel/ports/KeyRing.ts"
 import { SecretBox } from "../../src/kernel/ports/SecretBox.ts"
 import { randomCredential } from "../support/ServiceProcess.ts"
 import { TestDatabase, testSql } from "../support/TestDatabase.ts"
+import { organizationIdOf } from "../support/organizationIds.ts"
 
 type Key = readonly [id: string, byte: number]
 
@@ -36,7 +37,7 @@ const storedIds = Effect.gen(function* () {
 
 const storeWebhookSecret = Effect.fnUntraced(function* (key: Key) {
   const sql = yield* PgClient.PgClient
-  const [organizationId, endpointId] = [randomUUID(), randomUUID()]
+  const [organizationId, endpointId] = [organizationIdOf(randomUUID()), randomUUID()]
   const sealed = yield* Effect.flatMap(SecretBox, (box) =>
     box.seal(secretPlace(organizationId, endpointId), "whsec"),
   ).pipe(Effect.provide(Boxes.layer.pipe(Layer.provide(ring(key)))))

@@ -12,6 +12,7 @@ import { EventRetention } from "../../src/domains/audit/Retention.ts"
 import { Sweeper } from "../../src/domains/maintenance/Service.ts"
 import { CurrentRetentionPeriods } from "../../src/kernel/ports/RetentionPeriods.ts"
 import type { RetentionPeriods } from "../../src/kernel/ports/RetentionPeriods.ts"
+import type { OrganizationId } from "../../src/kernel/values/Identifiers.ts"
 
 const START = new Date("2032-01-01T00:00:00.000Z").getTime()
 export const DAY = 24 * 60 * 60 * 1000
@@ -27,7 +28,7 @@ export const withTestClock = <A, E, R>(
   ).pipe(Effect.provide(TestClock.layer()))
 
 export const issue = Effect.fnUntraced(function* (options: {
-  readonly organizationId: string | null
+  readonly organizationId: OrganizationId | null
   readonly expiresAt?: Date
   readonly parentId?: string
 }) {
@@ -47,7 +48,7 @@ export const issue = Effect.fnUntraced(function* (options: {
   return record
 })
 
-export const revoke = Effect.fnUntraced(function* (organizationId: string | null, slug: string, when: Date) {
+export const revoke = Effect.fnUntraced(function* (organizationId: OrganizationId | null, slug: string, when: Date) {
   const repo = yield* AccessRepo
   yield* repo.revokeToken({ organizationId, ownerId: platformIdentity.id }, slug, platformIdentity, when)
 })
@@ -79,7 +80,7 @@ export const keysExpiring = Effect.fnUntraced(function* (expiresAt: Date, count:
   )
 })
 
-export const expiryEvents = (organizationId: string) =>
+export const expiryEvents = (organizationId: OrganizationId) =>
   Effect.flatMap(
     PgClient.PgClient,
     (sql) => sql<{ actor: { name: string }; data: Record<string, unknown> }>`

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import {
   bindingErrors,
-  claimsText,
+  claimsOf,
   timesErrors,
   timesOf,
   withAllowances,
@@ -88,21 +88,21 @@ describe("the claims of a bundle", () => {
         sequence: 1,
         times: { iat: 1, nbf: 2, renew: 3, exp: 4, usageUntil: 5 },
         subject: { id: "i", license: {} },
-        access: { startLicenseDate: at(0), accessEnd: null },
+        access: { startLicenseDate: at(0), endLicenseDate: null, accessEnd: null },
         grants: { entitlements: [], periods: {} },
         flags: {},
         binding: null,
         next: null,
         ...more,
       }) as unknown as BundleContent
-    const claims = (more: object) =>
-      JSON.parse(claimsText(content(more))) as { v: number; license: object; next?: object }
+    const claims = (more: object) => claimsOf(content(more)) as { v: number; license: object; next?: object }
     assert.notProperty(claims({}), "next")
-    assert.deepInclude(claims({}).license, { end: null })
+    assert.deepInclude(claims({}).license, { termEnd: null, end: null })
     assert.strictEqual(claims({}).v, 1)
-    const full = claims({ next: { x: "x", kid: "k" }, access: { startLicenseDate: at(0), accessEnd: at(1) } })
+    const access = { startLicenseDate: at(0), endLicenseDate: at(1), accessEnd: at(2) }
+    const full = claims({ next: { x: "x", kid: "k" }, access })
     assert.deepStrictEqual(full.next, { kty: "OKP", crv: "Ed25519", x: "x", kid: "k" })
-    assert.deepInclude(full.license, { end: at(1).toISOString() })
+    assert.deepInclude(full.license, { termEnd: at(1).toISOString(), end: at(2).toISOString() })
   })
 
   it.each([

@@ -4,10 +4,11 @@ import { resetAnchors, resetPeriods } from "../../src/domains/entitlements/Model
 import { timesOf } from "../../src/domains/offline/bundles/Rules.ts"
 import { fullHour, hourAfter } from "../../src/domains/offline/revocations/Rules.ts"
 import { decide } from "../../src/domains/usage/rules/Decision.ts"
-import { grantOf } from "../../src/domains/usage/rules/Grants.ts"
+import { grantOf } from "../../src/domains/usage/rules/Grant.ts"
 import { periodAt } from "../../src/domains/usage/rules/Period.ts"
 import { grantOver, periodStarts } from "../../src/domains/usage/snapshots/Rules.ts"
 import type { SnapshotRow } from "../../src/domains/usage/snapshots/Rules.ts"
+import { zero } from "../../src/kernel/values/Decimal.ts"
 import { DAY_MS, HOUR_MS } from "../../src/kernel/values/Timestamp.ts"
 
 const START = Date.parse("2026-01-31T09:00:00.000Z")
@@ -44,6 +45,7 @@ const rowOf = ({ licensed, override }: Terms): SnapshotRow => ({
   broughtIn: null,
   granted: licensed === null ? null : String(licensed.value),
   overagePercent: licensed?.overagePercent ?? null,
+  addOns: null,
   override:
     override === null
       ? null
@@ -82,7 +84,8 @@ const allowsOnline = (given: Terms, day: number, requested: number) =>
 
 /** Whether the snapshot allows so much more, by the rules that are printed for other languages. */
 const allowsOffline = (given: Terms, requested: number) => {
-  const granted = grantOver(rowOf(given), { amount: BigDecimal.fromNumberUnsafe(given.used), from: onDay(-100) }, LIFE)
+  const used = { amount: BigDecimal.fromNumberUnsafe(given.used), held: zero, from: onDay(-100) }
+  const granted = grantOver(rowOf(given), used, LIFE)
   if (granted?.type !== "NUMBER") return false
   const limit = Number(granted.limit)
   return limit === -1 || (Number(granted.used) + requested) * 100 <= limit * (100 + Number(granted.overagePercent))

@@ -5,7 +5,7 @@ import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { compactVerify, createLocalJWKSet } from "jose"
 import { OfflineBundles } from "../../src/domains/offline/bundles/Service.ts"
-import { Caller, platformIdentity } from "../../src/kernel/contract/Caller.ts"
+import { bySystem, Caller } from "../../src/kernel/contract/Caller.ts"
 import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
 import { createShop } from "../instances/Shop.ts"
 import { TestService } from "../support/TestService.ts"
@@ -59,7 +59,7 @@ export const openSite = Effect.gen(function* () {
     assert.strictEqual(answer.status, 201, answer.text)
     return { ...answer.body, claims: (yield* verified(answer.body.bundle)).claims }
   })
-  const caller = { organizationId, credentialId: "tests", actor: platformIdentity, scopes: ["write:*"] }
+  const caller = { organizationId, credentialId: "tests", ...bySystem, scopes: ["write:*"] }
   const bundles = yield* OfflineBundles
   return {
     ...shop,

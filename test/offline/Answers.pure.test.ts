@@ -1,12 +1,15 @@
 /** Answers by a snapshot of random terms are those of the service. */
 import { assert, describe, it } from "@effect/vitest"
 import { BigDecimal, Option } from "effect"
+import type { GrantingAddOn } from "../../src/domains/instances/addons/Model.ts"
 import type { AppliedOverride } from "../../src/domains/instances/overrides/Model.ts"
-import { configurationOf, grantAt } from "../../src/domains/usage/rules/Grants.ts"
+import type { Combine } from "../../src/domains/licenses/Model.ts"
+import { grantAt } from "../../src/domains/usage/rules/Grant.ts"
 import { accessEndOf, decide, graceEndAt } from "../../src/domains/usage/rules/Decision.ts"
 import type { Decision, Grant, Term } from "../../src/domains/usage/rules/Decision.ts"
 import { periodAt } from "../../src/domains/usage/rules/Period.ts"
-import { periodStarts } from "../../src/domains/usage/snapshots/Rules.ts"
+import { periodStarts, standingOver } from "../../src/domains/usage/snapshots/Rules.ts"
+import type { SnapshotRow } from "../../src/domains/usage/snapshots/Rules.ts"
 import { decimalOfAmount, decimalText, zero } from "../../src/kernel/values/Decimal.ts"
 import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
 import { answer } from "../../src/offline/index.ts"
@@ -53,6 +56,9 @@ const valueOf = (random: Random, type: "NUMBER" | "BOOLEAN" | "CONFIG") => {
 const grantValue = (value: ReturnType<typeof valueOf>): Grant["value"] =>
   typeof value === "string" ? big(value) : value
 
+const textOfValue = (value: Grant["value"]): string =>
+  BigDecimal.isBigDecimal(value) ? decimalText(value) : JSON.stringify(value)
+
 const percentOf = ({ oneOf }: Random) => oneOf([0, 0, 10, 33.5, 1000])
 
 const overrideOf = (random: Random, type: "NUMBER" | "BOOLEAN" | "CONFIG"): AppliedOverride | null => {
@@ -71,6 +77,28 @@ const overrideOf = (random: Random, type: "NUMBER" | "BOOLEAN" | "CONFIG"): Appl
     at: new Date(ISSUED).toISOString(),
   }
 }
+
+const addOnOf = (random: Random, type: "NUMBER" | "BOOLEAN" | "CONFIG", index: number): GrantingAddOn => {
+  const startsAt = ISSUED + random.below(LIFE_MS) - LIFE_MS / 3
+  const combines = { NUMBER: ["ADD", "MAX", "SET"], BOOLEAN: ["MAX", "SET"], CONFIG: ["SET"] } as const
+  return {
+    id: String(index),
+    license: "extra",
+    licenseId: "extra",
+    quantity: 1 + random.below(3),
+    combine: random.oneOf<Combine>(combines[type]),
+    value: valueOf(random, type),
+    overagePercent: type === "NUMBER" && random.isOnceIn(2) ? percentOf(random) : null,
+    startsAt: new Date(startsAt).toISOString(),
+    endsAt: random.isOnceIn(3) ? null : new Date(startsAt + 1 + random.below(LIFE_MS / 2)).toISOString(),
+    reason: null,
+    by: { id: "", name: "" },
+    at: new Date(ISSUED).toISOString(),
+  }
+}
+
+const addOnsOf = (random: Random, type: "NUMBER" | "BOOLEAN" | "CONFIG"): ReadonlyArray<GrantingAddOn> | null =>
+  random.isOnceIn(2) ? null : Array.from({ length: random.below(4) }, (_, index) => addOnOf(random, type, index))
 
 const textOf = (figure: number | null) => (figure === null ? null : decimalText(decimalOfAmount(figure)))
 
@@ -103,6 +131,7 @@ const termsOf = (random: Random) => {
     type,
     term,
     licensed,
+    addOns: addOnsOf(random, type),
     override: overrideOf(random, type),
     resetPeriod: random.oneOf([null, "HOUR", "DAY", "WEEK", "MONTH", "YEAR"] as const),
     resetAnchor: random.oneOf(["CALENDAR", "LICENSE_START"] as const),
@@ -112,49 +141,43 @@ const termsOf = (random: Random) => {
 }
 type RandomTerms = ReturnType<typeof termsOf>
 
-const changesOf = ({ override, term }: RandomTerms): ReadonlyArray<number> =>
-  [override?.startsAt, override?.endsAt, term.startLicenseDate, term.endLicenseDate, accessEndOf(term)].flatMap((at) =>
-    at === null || at === undefined ? [] : [new Date(at).getTime()],
-  )
+const changesOf = ({ addOns, override, term }: RandomTerms): ReadonlyArray<number> =>
+  [
+    override?.startsAt,
+    override?.endsAt,
+    ...(addOns ?? []).flatMap(({ endsAt, startsAt }) => [startsAt, endsAt]),
+    term.startLicenseDate,
+    term.endLicenseDate,
+    accessEndOf(term),
+  ].flatMap((at) => (at === null || at === undefined ? [] : [new Date(at).getTime()]))
 
-/** A grant as an entry of the claims has it. */
-const entryOf = (type: RandomTerms["type"], grant: Grant | null) => {
-  if (type !== "NUMBER") {
-    const value =
-      type === "BOOLEAN" ? grant?.value === true : grant === null ? null : configurationOf(grant, grant.value as never)
-    return { value }
-  }
-  return grant !== null && BigDecimal.isBigDecimal(grant.value)
-    ? {
-        limit: decimalText(grant.value),
-        overagePercent: decimalText(BigDecimal.fromNumberUnsafe(grant.overagePercent)),
-      }
-    : { limit: null }
-}
+/** What the service reads of the entitlement. */
+const rowOf = ({ addOns, licensed, override, resetAnchor, resetPeriod, type }: RandomTerms): SnapshotRow => ({
+  entitlement: "e",
+  type,
+  resetPeriod,
+  resetAnchor,
+  granted: licensed === null ? null : type === "CONFIG" ? "{}" : textOfValue(licensed.value),
+  overagePercent: licensed?.overagePercent ?? null,
+  configuration: type === "CONFIG" && licensed !== null ? (licensed.value as Record<string, unknown>) : null,
+  addOns,
+  override,
+  periodStart: null,
+  used: null,
+  held: null,
+  allowances: null,
+  broughtIn: null,
+  aggregationMethod: type === "NUMBER" ? "SUM" : null,
+})
 
 /** The snapshot of the terms. */
 const snapshotOf = (terms: RandomTerms): Claims => {
-  const { held, licensed, override, resetAnchor, resetPeriod, term, type, usage } = terms
-  const issued = new Date(ISSUED)
-  const changes = [override?.startsAt, override?.endsAt].flatMap((at) => {
-    const from = new Date(at ?? ISSUED)
-    return from > issued ? [{ from: from.toISOString(), ...entryOf(type, grantAt(licensed, override, from)) }] : []
-  })
-  const now = entryOf(type, grantAt(licensed, override, issued))
-  const life = { from: issued, until: new Date(ISSUED + LIFE_MS) }
+  const { held, resetAnchor, resetPeriod, term, usage } = terms
+  const from = new Date(ISSUED)
+  const life = { from, until: new Date(ISSUED + LIFE_MS) }
+  const { start } = periodAt({ resetPeriod, resetAnchor, licenseStart: term.startLicenseDate, at: from })
+  const entry = standingOver(rowOf(terms), { amount: BigDecimal.sum(usage, held), held, from: start }, life)
   const starts = periodStarts({ resetPeriod, resetAnchor }, term.startLicenseDate, life)
-  const used = {
-    used: decimalText(BigDecimal.sum(usage, held)),
-    held: decimalText(held),
-    usedFrom: periodAt({
-      resetPeriod,
-      resetAnchor,
-      licenseStart: term.startLicenseDate,
-      at: issued,
-    }).start.toISOString(),
-    period: "P",
-    aggregation: "SUM",
-  }
   return {
     ...claims,
     license: {
@@ -164,21 +187,21 @@ const snapshotOf = (terms: RandomTerms): Claims => {
       end: accessEndOf(term)?.toISOString() ?? null,
     },
     complete: true,
-    entitlements: [{ slug: "e", type, ...(type === "NUMBER" ? used : {}), ...now, grants: changes } as never],
-    periods: { P: starts },
+    entitlements: entry === null ? [] : [entry],
+    periods: entry?.type === "NUMBER" ? { [entry.period]: starts } : {},
   }
 }
 
 /** What the service decides at an instant. Usage and holds are those of the period of the issue. */
 const decidedBy = (terms: RandomTerms, at: Date, requested: string) => {
-  const { licensed, override, resetAnchor, resetPeriod, term, type } = terms
+  const { addOns, licensed, override, resetAnchor, resetPeriod, term, type } = terms
   const licenseStart = term.startLicenseDate
   const periodOf = (instant: Date) => periodAt({ resetPeriod, resetAnchor, licenseStart, at: instant })
   const period = type === "NUMBER" ? periodOf(at) : null
   const isOther = period === null || period.start.getTime() !== periodOf(new Date(ISSUED)).start.getTime()
   return decide({
     entitlement: { slug: "e", type },
-    grant: grantAt(licensed, override, at),
+    grant: grantAt(licensed, { addOns, override }, at),
     usage: isOther ? zero : terms.usage,
     held: isOther ? zero : terms.held,
     period,

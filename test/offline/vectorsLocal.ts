@@ -17,9 +17,9 @@ if (file === undefined || file === "") {
 // npm runs scripts in the folder of the package.
 const path = resolve(process.env["INIT_CWD"] ?? process.cwd(), file)
 
-const runTypeScript = (): boolean => {
+const runTypeScript = async (): Promise<boolean> => {
   const decisions: LocalDecisions = JSON.parse(readFileSync(path, "utf8"))
-  const results = runLocal(decisions)
+  const results = await runLocal(decisions)
   const compared = results.flatMap((result) => ("matches" in result ? [result] : []))
   for (const result of results) if ("skipped" in result) console.log(`skipped ${result.id}: ${result.skipped}`)
   const wrong = compared.filter(({ matches }) => !matches)
@@ -40,25 +40,27 @@ const run = (command: string, version: string, args: ReadonlyArray<string>, fold
   return spawnSync(command, args, options).status === 0
 }
 
-const languages: Readonly<Record<string, () => boolean>> = {
+const languages: Readonly<Record<string, () => boolean | Promise<boolean>>> = {
   TypeScript: runTypeScript,
   Python: () =>
     run("python3", "--version", ["-m", "tests.local_decisions", path], "clients/python", { PYTHONPATH: "src" }),
-  Go: () =>
-    run("go", "version", ["test", "-count=1", "-v", "-run", "^TestLocalDecisions$", "./offline"], "clients/go", {
-      KEYSHELF_LOCAL_DECISIONS: path,
-    }),
+  Go: () => {
+    const args = ["test", "-count=1", "-v", "-run", "^TestLocalDecisions$", "./offline", "./internal/..."]
+    return run("go", "version", args, "clients/go", { KEYSHELF_LOCAL_DECISIONS: path })
+  },
 }
 
-const failed = Object.entries(languages).flatMap(([name, isRight]) => {
+const failed: Array<string> = []
+for (const [name, isRight] of Object.entries(languages)) {
   console.log(`\n=== ${name}`)
-  try {
-    return isRight() ? [] : [name]
-  } catch (error) {
-    console.log(error instanceof Error ? error.message : error)
-    return [name]
-  }
-})
+  const right = await Promise.resolve()
+    .then(isRight)
+    .catch((error: unknown) => {
+      console.log(error instanceof Error ? error.message : error)
+      return false
+    })
+  if (!right) failed.push(name)
+}
 if (failed.length > 0) {
   console.error(`\n${failed.join(", ")}: not all match`)
   process.exit(1)

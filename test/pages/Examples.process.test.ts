@@ -3,15 +3,16 @@
  * after the README's first steps. What a page shows as output must be what the service returns.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Context, Effect, Layer } from "effect"
 import type { Scope } from "effect"
 import { spawn } from "node:child_process"
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { delimiter, dirname, join, resolve } from "node:path"
 import { blocksOf, differences, documentsIn, examplesOf } from "../support/pageScript.ts"
 import type { Example } from "../support/pageScript.ts"
-import { randomCredential, settings, start } from "../support/ServiceProcess.ts"
+import { randomCredential, settings, settingsOn, start } from "../support/ServiceProcess.ts"
 import { temporaryDirectory } from "../support/temporaryDirectory.ts"
+import { TestDatabase } from "../support/TestDatabase.ts"
 import { NOT_RUN } from "./notRun.ts"
 
 const root = resolve(import.meta.dirname, "../..")
@@ -95,11 +96,18 @@ const run = (
   ).pipe(Effect.flatMap(({ closed }) => Effect.promise(() => closed)))
 }
 
+/** Settings of a fresh service: the README's first start creates its database, that of other pages is a copy of a migrated one. */
+const freshSettings = Effect.fnUntraced(function* (page: string, directory: string, credential: string) {
+  if (page === "README.md") return yield* settings(directory, credential)
+  const { url } = Context.get(yield* Layer.build(TestDatabase.layer), TestDatabase)
+  return yield* settingsOn(url, credential)
+})
+
 /** Runs a page against a fresh service. */
 const runPage = Effect.fnUntraced(function* (page: string) {
   const directory = yield* temporaryDirectory
   const credential = randomCredential()
-  const env = yield* settings(directory, credential)
+  const env = yield* freshSettings(page, directory, credential)
   const service = yield* start(["serve"], env)
   yield* service.ready
   const values = {
@@ -147,7 +155,7 @@ describe("the examples of the pages", () => {
   it("name no address but through a variable", () => {
     for (const page of withExamples) {
       for (const { line, script } of examplesOf(read(page))) {
-        const rest = script.replaceAll(/\b(CORE|PLATFORM|INTERNAL)=\S+/g, "")
+        const rest = script.replaceAll(/\b(CORE|PLATFORM|INTERNAL|EDGE)=\S+/g, "")
         assert.notMatch(rest, /127\.0\.0\.1:\d|localhost:\d/, `${page}:${line}`)
       }
     }

@@ -8,6 +8,9 @@ interface NotRun {
 const INSTALLS = "It installs packages from a registry. The tests run in such a checkout already."
 const DEMO = "It uses the default ports. The tests of the demo run it on free ones."
 const SERVES = "It does not end: it serves until it is stopped. Tests of start, image and gateways cover it."
+const SERVES_TRY = "It does not end. test/cli/Try.process.test.ts runs it."
+const RELEASED =
+  "It needs the files of a release. test/release/Release.process.test.ts builds, installs and starts them."
 const SERVER =
   "It needs a PostgreSQL server and its client programs. test/deploy/Backup.process.test.ts runs these scripts."
 
@@ -53,19 +56,43 @@ export const NOT_RUN: ReadonlyArray<NotRun> = [
     reason: "It needs two installations. test/maintenance/OrganizationMove.process.test.ts runs these commands.",
   },
   { page: "docs/operating.md", begins: "npm ci && npm start", reason: INSTALLS },
+  { page: "docs/operating.md", begins: "npx keyshelf try", reason: SERVES_TRY },
   {
     page: "docs/operating.md",
-    begins:
-      "npm ci                # builds `dist`; only `bin`, `dist/server`, `dist/console`, `openapi` and `package.json` are needed at run time",
-    reason: INSTALLS,
+    begins: "sudo apt install ./keyshelf_<version>_amd64.deb postgresql",
+    reason: RELEASED,
   },
-  { page: "docs/operating.md", begins: "docker build -t keyshelf:0.1.0 .", reason: "It needs a container engine." },
+  {
+    page: "docs/operating.md",
+    begins: "tar -xzf keyshelf-<version>-linux-x64.tar.gz && cd keyshelf-<version>",
+    reason: RELEASED,
+  },
+  {
+    page: "docs/operating.md",
+    begins: "skopeo copy --all oci-archive:keyshelf-<version>-image.tar docker://registry.example/keyshelf:<version>",
+    reason: RELEASED,
+  },
   { page: "docs/operating.md", begins: "export SERVICE_DATABASE_URL=postgres://...", reason: SERVER },
   { page: "docs/operating.md", begins: "createdb keyshelf_restored", reason: SERVER },
   {
     page: "docs/scaling.md",
     begins: "SERVICE_DATABASE_URL=postgres://keyshelf:...@pgbouncer:6432/keyshelf",
     reason: "These are settings of a process, not commands.",
+  },
+  {
+    page: "docs/verifying.md",
+    begins: "sha256sum --check --ignore-missing SHA256SUMS",
+    reason: "It needs a signed release. test/release/Signing.process.test.ts runs it on one.",
+  },
+  {
+    page: "docs/verifying.md",
+    begins: "openssl pkeyutl -verify -pubin -inkey keyshelf.pub.pem -rawin -in SHA256SUMS -sigfile SHA256SUMS.sig",
+    reason: "It needs a signed release. test/release/Signing.process.test.ts runs it on one.",
+  },
+  {
+    page: "docs/verifying.md",
+    begins: "npm ci && npm run release:fetch && npm run release -- --out /tmp/keyshelf",
+    reason: "It builds a release. test/release/Release.process.test.ts does the same.",
   },
   {
     page: "docs/maintainers/fault-tests.md",

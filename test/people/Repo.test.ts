@@ -10,9 +10,11 @@ import type { Role } from "../../src/kernel/contract/Caller.ts"
 import { returnedRow } from "../../src/kernel/database/Statements.ts"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
 import { newId } from "../../src/kernel/values/Identifiers.ts"
+import type { OrganizationId } from "../../src/kernel/values/Identifiers.ts"
 import { formsOf } from "../support/forms.ts"
 import { TestService } from "../support/TestService.ts"
 import { until } from "../support/until.ts"
+import { organizationIdOf } from "../support/organizationIds.ts"
 
 const by = { id: platformIdentity.id, name: "test" }
 const at = new Date("2026-01-01T00:00:00Z")
@@ -40,9 +42,10 @@ const person = Effect.gen(function* () {
   const organization = Effect.fnUntraced(function* (properties: object = {}) {
     const body = { name: "Office", slug: `office-${randomUUID()}`, ...properties }
     const created = yield* platform("POST", "/platform/organizations", { token: operator, body })
-    return created.body as { readonly id: string; readonly slug: string; readonly externalId: string }
+    const { externalId, id, slug } = created.body as Readonly<Record<"id" | "slug" | "externalId", string>>
+    return { id: organizationIdOf(id), slug, externalId }
   })
-  const join = Effect.fnUntraced(function* (organizationId: string, role: Role) {
+  const join = Effect.fnUntraced(function* (organizationId: OrganizationId, role: Role) {
     const id = yield* newId
     const row = { id, organizationId, userId: user.id, userName: user.name, role, createdAt: at, createdBy: by }
     yield* repo.insertMembership({ ...row, removedAt: null })

@@ -6,12 +6,13 @@ import { createPublicKey, verify } from "node:crypto"
 import { verifierKeyOf } from "../../src/domains/signing/VerifierKey.ts"
 import { Signer, signingKeyPlace } from "../../src/domains/signing/Signer.ts"
 import { SecretKeysRepo } from "../../src/domains/maintenance/SecretKeysRepo.ts"
-import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
+import { bySystem } from "../../src/kernel/contract/Caller.ts"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
 import { SecretBox } from "../../src/kernel/ports/SecretBox.ts"
 import auditVectors from "../fixtures/offline/audit.json" with { type: "json" }
 import { TestService } from "../support/TestService.ts"
 import type { HttpResponse } from "../support/TestService.ts"
+import { organizationIdOf } from "../support/organizationIds.ts"
 
 const rejection = ({ body, status }: HttpResponse) => [status, body.code]
 
@@ -21,7 +22,7 @@ const opened = Effect.gen(function* () {
   const signer = yield* Signer
   const transactions = yield* Transactions
   const sql = yield* PgClient.PgClient
-  const source = { organizationId: tenant.organizationId, actor: platformIdentity }
+  const source = { ...bySystem, organizationId: tenant.organizationId }
   const call = (method: string, path: string, body?: object) =>
     service.core(method, path, { token: tenant.token, ...(body === undefined ? {} : { body }) })
   return {
@@ -46,7 +47,10 @@ const publicKey = (x: string) => createPublicKey({ key: { kty: "OKP", crv: "Ed25
 describe("a verifier key", () => {
   it("is the one of the vectors of signed notes", () => {
     const [, organizationId = ""] = auditVectors.origin.split("/")
-    assert.strictEqual(verifierKeyOf(organizationId, auditVectors.key.x), auditVectors.key.verifierKey)
+    assert.strictEqual(
+      verifierKeyOf(organizationIdOf(organizationId), auditVectors.key.x),
+      auditVectors.key.verifierKey,
+    )
   })
 })
 

@@ -87,7 +87,7 @@ describe("the bundle", { concurrent: true, timeout: 60_000 }, () => {
   it.live("the console is skipped where the packages that build it are missing", () =>
     Effect.gen(function* () {
       const directory = yield* installation({ "console/vite.config.ts": 1, "bin/console.mjs": 1 })
-      cpSync(join(root, "bin/console.mjs"), join(directory, "bin/console.mjs"))
+      for (const script of ["bin/console.mjs", "bin/packages.mjs"]) cpSync(join(root, script), join(directory, script))
       const skipped = node(directory, "bin/console.mjs")
       assert.strictEqual(skipped.status, 0, skipped.output)
       assert.match(skipped.output, /^Skipped the console: /)

@@ -22,7 +22,7 @@ describe("starting and stopping", { concurrent: true, timeout: 90_000 }, () => {
       const token = /ksm_[A-Za-z0-9_-]{43}/.exec(first.output())?.[0]
       assert.isDefined(token)
       assert.include(first.output(), `${first.core}/docs`)
-      assert.include(first.output(), "npm run demo")
+      assert.include(first.output(), "npm run keyshelf -- demo --keep")
       const call = { token: token ?? "", body: { name: "Acme" } }
       const created = yield* Effect.promise(() => request("POST", organizations(first.platform), call))
       assert.strictEqual(created.status, 201)
@@ -30,7 +30,7 @@ describe("starting and stopping", { concurrent: true, timeout: 90_000 }, () => {
       assert.strictEqual((yield* first.ended).code, 0)
       const second = yield* start(["serve"], env)
       yield* second.ready
-      assert.notMatch(second.output(), /ksm_|npm run demo/)
+      assert.notMatch(second.output(), /ksm_|demo --keep/)
       const listed = yield* Effect.promise(() => request("GET", organizations(second.platform), { token: token ?? "" }))
       assert.deepStrictEqual(listed.body.items, [created.body])
     }),

@@ -2,7 +2,7 @@
 import { Effect, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { request } from "./http.ts"
-import { freePorts, randomCredential, start } from "./ServiceProcess.ts"
+import { freeListeners, randomCredential, start } from "./ServiceProcess.ts"
 import type { ServiceProcess } from "./ServiceProcess.ts"
 
 /** An installation on a database. Each node stops when the scope in which it was started closes. */
@@ -16,13 +16,10 @@ export const installation = (database: Redacted.Redacted) => {
 
   /** Starts a node on free ports and waits until it is ready. */
   const node = Effect.fnUntraced(function* (env: Record<string, string> = {}) {
-    const [core, platform, internal] = yield* freePorts(3)
     const service = yield* start(["serve"], {
       ...settings,
+      ...(yield* freeListeners),
       SERVICE_BOOTSTRAP_PLATFORM_CREDENTIAL: operator,
-      SERVICE_CORE_PORT: String(core),
-      SERVICE_PLATFORM_PORT: String(platform),
-      SERVICE_INTERNAL_PORT: String(internal),
       ...env,
     })
     yield* service.ready

@@ -14,6 +14,8 @@ import { request } from "./http.ts"
 import type { HttpResponse, CallOptions } from "./http.ts"
 import { recordIssued } from "./issuedSecrets.ts"
 import { TestDatabase, testSql } from "./TestDatabase.ts"
+import type { OrganizationId } from "../../src/kernel/values/Identifiers.ts"
+import { organizationIdOf } from "./organizationIds.ts"
 
 /** The secret keys of a test installation. */
 export const testSecrets = KeyRing.layerFrom([{ id: "test", bytes: Redacted.make(new Uint8Array(32).fill(7)) }])
@@ -53,7 +55,7 @@ const callerOf =
 
 /** An organization with a token that has all scopes. */
 export interface Tenant {
-  readonly organizationId: string
+  readonly organizationId: OrganizationId
   readonly token: string
 }
 
@@ -100,7 +102,7 @@ export class TestService extends Context.Service<
         const issued = yield* credentials.createLocally({ name: "tests", scopes: allScopes })
         const operator = Redacted.value(issued.token)
         recordIssued(operator)
-        const mint = (organizationId: string, scopes: ReadonlyArray<string> | undefined) =>
+        const mint = (organizationId: OrganizationId, scopes: ReadonlyArray<string> | undefined) =>
           platform("POST", `/platform/organizations/${organizationId}/tokens`, {
             token: operator,
             body: { name: `token ${randomUUID()}`, ...(scopes === undefined ? {} : { scopes }) },
@@ -116,7 +118,7 @@ export class TestService extends Context.Service<
               token: operator,
               body: { name: `Organization ${randomUUID()}` },
             })
-            return { organizationId: body.id, token: yield* mint(body.id, scopes) }
+            return { organizationId: organizationIdOf(body.id), token: yield* mint(body.id, scopes) }
           }),
           tokenWith: (tenant, scopes) => mint(tenant.organizationId, scopes),
         })

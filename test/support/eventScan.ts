@@ -16,7 +16,8 @@ export const findInvalidEvents = Effect.fnUntraced(function* (recorded: Recorded
   const truthful = [...recorded.organizations].flatMap(([id, { file }]) => (recorded.inventing.has(file) ? [] : [id]))
   const rows = yield* sql<{ event: string; organizationId: string; previous: string | null }>`
     SELECT previous::text AS previous, organization_id AS "organizationId", json_build_object(
-      'id', id, 'type', type, 'organizationId', organization_id, 'actor', actor, 'data', data,
+      'id', id, 'type', type, 'organizationId', organization_id, 'actor', actor - 'credential',
+      'credential', actor->'credential', 'data', data,
       'timestamp', to_char(occurred_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
     )::text AS event
     FROM (SELECT *, row_number() OVER (PARTITION BY type) AS number FROM events

@@ -19,7 +19,7 @@ export const eventValidator = () => {
     if (webhook === undefined) return [`${event.type} is not documented`]
     const isChange = isEventName(event.type) && isChangeName(event.type)
     // The first override of an entitlement changes no other one.
-    const mayLackPrevious = event.type === "INSTANCE_ENTITLEMENT_OVERRIDDEN"
+    const mayLackPrevious = ["INSTANCE_ENTITLEMENT_OVERRIDDEN", "INSTANCE_ADD_ON_SET"].includes(event.type)
     if (isChange !== (event.previous !== undefined) && !mayLackPrevious)
       return [`${event.type} ${isChange ? "lacks" : "has"} previous values`]
     return validate(webhook.post.requestBody.content["application/json"].schema, event).map(

@@ -24,6 +24,15 @@ export interface CallOptions {
 const isNewOrganization = (method: string, url: string, status: number, body: unknown): body is { id: string } =>
   method === "POST" && status === 201 && url.endsWith("/platform/organizations") && typeof body === "object"
 
+/** The first part of a stream, which does not end by itself, or the whole body. */
+const textOf = async (response: Response): Promise<string> => {
+  if (response.headers.get("content-type") !== "text/event-stream" || response.body === null) return response.text()
+  const reader = response.body.getReader()
+  const { value } = await reader.read()
+  await reader.cancel()
+  return new TextDecoder().decode(value)
+}
+
 /** Sends a request. Rejects only if there is no response. */
 export const request = async (method: string, url: string, options: CallOptions = {}): Promise<HttpResponse> => {
   const body = options.rawBody ?? (options.body === undefined ? undefined : JSON.stringify(options.body))
@@ -38,7 +47,7 @@ export const request = async (method: string, url: string, options: CallOptions 
     ...(body === undefined ? {} : { body }),
     ...(options.signal === undefined ? {} : { signal: options.signal }),
   })
-  const text = await response.text()
+  const text = await textOf(response)
   if (response.ok) recordIssued(text)
   const isJson = response.headers.get("content-type")?.includes("json") === true
   const parsed: unknown = isJson && text !== "" ? JSON.parse(text) : undefined

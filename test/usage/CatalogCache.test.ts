@@ -7,7 +7,9 @@ import { isOnCitus } from "../support/Cluster.ts"
 import { withReason } from "../support/skipped.ts"
 import { testSql } from "../support/TestDatabase.ts"
 import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
+import type { OrganizationId } from "../../src/kernel/values/Identifiers.ts"
 import { TestService } from "../support/TestService.ts"
+import { organizationIdOf } from "../support/organizationIds.ts"
 import { randomIntegers } from "./RandomGenerator.ts"
 import { daysAgo, openMeteredShop } from "./MeteredShop.ts"
 import { checkAs, usageWithRepo } from "./UsageWithRepo.ts"
@@ -387,7 +389,7 @@ const openCounting = Effect.gen(function* () {
     /** From now on, statements that read only the usage fail. */
     breakUsage: () => (isBroken = true),
     /** The statements of a check. */
-    askedBy: (organizationId: string, ...slugs: ReadonlyArray<string>) =>
+    askedBy: (organizationId: OrganizationId, ...slugs: ReadonlyArray<string>) =>
       Effect.suspend(() => {
         asked.length = 0
         return Effect.map(checkAs(organizationId, "prod", slugs), () => [...asked])
@@ -448,7 +450,7 @@ test("a full catalog cache is cleared and filled again", () => {
   const catalogs = makeCatalogCache(20)
   const at = new Date("2026-05-01T00:00:00Z")
   const question = (number: number) => {
-    const organizationId = `organization ${number}`
+    const organizationId = organizationIdOf(`organization ${number}`)
     return { organizationId, instance: "prod", entitlements: ["calls"], at, known: at }
   }
   const row = {
@@ -466,6 +468,7 @@ test("a full catalog cache is cleared and filled again", () => {
     resetPeriod: "MONTH",
     resetAnchor: "CALENDAR",
     granted: "5",
+    addOns: null,
     override: null,
     aggregationMethod: "SUM",
     overagePercent: 0,
@@ -475,6 +478,7 @@ test("a full catalog cache is cleared and filled again", () => {
     allowances: null,
     broughtIn: null,
     allowancesUntil: null,
+    hasExtras: false,
   } as const
   const organizations = Array.from({ length: 30 }, (_, number) => number)
   const known = () => organizations.filter((number) => catalogs.usageQueryOf(question(number)) !== undefined)

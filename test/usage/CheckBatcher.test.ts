@@ -3,8 +3,10 @@ import { Effect, Exit } from "effect"
 import { randomUUID } from "node:crypto"
 import { InstanceNotFound } from "../../src/domains/instances/Errors.ts"
 import { TestService } from "../support/TestService.ts"
+import { organizationIdOf } from "../support/organizationIds.ts"
 import { openMeteredShop } from "./MeteredShop.ts"
 import { checkAs, usageWithRepo } from "./UsageWithRepo.ts"
+import type { OrganizationId } from "../../src/kernel/values/Identifiers.ts"
 
 const limits = [5, 100, 1000]
 
@@ -101,7 +103,7 @@ const usageOn = (statements: Statements, separatesOrganizations: boolean) =>
     },
   }))
 
-const askAs = (organizationId: string, instance: string, entitlements: number) => {
+const askAs = (organizationId: OrganizationId, instance: string, entitlements: number) => {
   const slugs = Array.from({ length: entitlements }, (_, n) => `meter-${n}`)
   return Effect.exit(checkAs(organizationId, instance, slugs))
 }
@@ -109,7 +111,7 @@ const askAs = (organizationId: string, instance: string, entitlements: number) =
 describe("a failing statement", () => {
   it.live("fails only the checks that it contains", () =>
     Effect.gen(function* () {
-      const organizationId = randomUUID()
+      const organizationId = organizationIdOf(randomUUID())
       const [broken, other] = yield* Effect.all(
         [askAs(organizationId, "broken", 30), askAs(organizationId, "other", 30)],
         { concurrency: "unbounded" },
@@ -123,7 +125,8 @@ describe("a failing statement", () => {
   it.live("is repeated for each organization, so that it fails no other organization's checks", () => {
     const statements: Statements = []
     return Effect.gen(function* () {
-      const organizations = [randomUUID(), randomUUID(), randomUUID()] as const
+      const newOrganization = () => organizationIdOf(randomUUID())
+      const organizations = [newOrganization(), newOrganization(), newOrganization()] as const
       const [broken, ...others] = yield* Effect.all(
         [
           askAs(organizations[0], "broken", 1),
@@ -146,7 +149,7 @@ describe("a database that is sharded by organization", () => {
   it.live("gets one statement for each organization", () => {
     const statements: Statements = []
     return Effect.gen(function* () {
-      const organizations = [randomUUID(), randomUUID()]
+      const organizations = [organizationIdOf(randomUUID()), organizationIdOf(randomUUID())]
       const answers = yield* Effect.forEach(
         [...organizations, ...organizations],
         (organization) => askAs(organization, "other", 1),

@@ -97,7 +97,8 @@ layer(TestService.layer, { excludeTestServices: true })("amounts of up to 18 dig
         ["limit", "usage", "remaining", "overage"].map((name) => numbers(exact, name)[0]),
         [LARGE, "123456789012345670", "8", "0"],
       )
-      assert.deepStrictEqual([numbers(exact, "value"), numbers(exact, "cap")], [[LARGE], [LARGE]])
+      // The value of the grant, and that of its only source.
+      assert.deepStrictEqual([numbers(exact, "value"), numbers(exact, "cap")], [[LARGE, LARGE], [LARGE]])
       assert.include(exact.body.checks[0].explanation.text, `(version 1) grants ${LARGE}`)
       assert.isTrue(exact.body.checks[0].allowed)
       assert.isFalse((yield* asked("8.00000000000000001")).body.checks[0].allowed)

@@ -40,6 +40,7 @@ layer(TestService.layer, { excludeTestServices: true })("an explanation", (it) =
       assert.deepStrictEqual(rest, {
         license: { slug: "pro-v2", version: "2", family: "pro", lifecycleState: "ARCHIVED", ...dates, graceDays: 0 },
         grant: { source: "LICENSE", value: 200, overagePercent: 12.5 },
+        sources: [{ source: "LICENSE", value: 200, license: "pro-v2" }],
         window: {
           start: answer.currentPeriodStart,
           end: answer.currentPeriodEnd,

@@ -3,7 +3,7 @@ import { BigDecimal } from "effect"
 import type { AppliedOverride } from "../../src/domains/instances/overrides/Model.ts"
 import { checkBasisOf, unknownEntitlement } from "../../src/domains/usage/rules/CheckBasis.ts"
 import type { Grant } from "../../src/domains/usage/rules/Decision.ts"
-import { configurationOf, grantAt, grantOf, isInForce, licensedGrant } from "../../src/domains/usage/rules/Grants.ts"
+import { configurationOf, grantAt, grantOf, isInForce, licensedGrant } from "../../src/domains/usage/rules/Grant.ts"
 import { refusalText } from "../../src/domains/usage/rules/Refusals.ts"
 import type { CheckRow } from "../../src/domains/usage/rules/Terms.ts"
 import { decimalOrZero } from "../../src/kernel/values/Decimal.ts"
@@ -53,7 +53,7 @@ describe("an override", () => {
   ])("is in force from its start until before its end: at %d ms %s", (at, expected) => {
     assert.strictEqual(isInForce(override, after(at)), expected)
     assert.strictEqual(isInForce({ ...override, endsAt: null }, after(at)), at >= 0)
-    const grant = grantOf({ granted: "3", overagePercent: 7, override }, after(at))
+    const grant = grantOf({ granted: "3", overagePercent: 7, addOns: null, override }, after(at))
     assert.deepStrictEqual(shown(grant), [expected ? "5" : "3", 7])
     assert.strictEqual(grant?.override !== undefined, expected)
   })
@@ -73,14 +73,17 @@ describe("an override", () => {
     ["SET", { a: 1 }, null, "{}", [{ a: 1 }, 7]],
   ] as const)("that says %s %j with the overage %s changes %s", (mode, value, overagePercent, granted, expected) => {
     const licensed = licensedGrant({ granted, overagePercent: 7 })
-    assert.deepStrictEqual(shown(grantAt(licensed, { ...override, mode, value, overagePercent }, START)), [...expected])
+    assert.deepStrictEqual(
+      shown(grantAt(licensed, { addOns: null, override: { ...override, mode, value, overagePercent } }, START)),
+      [...expected],
+    )
   })
 
   it("that is absent changes nothing", () => {
     const licensed = licensedGrant({ granted: "3", overagePercent: 7 })
-    assert.strictEqual(grantAt(licensed, null, START), licensed)
-    assert.strictEqual(grantAt(licensed, undefined, START), licensed)
-    assert.isNull(grantAt(null, null, START))
+    assert.strictEqual(grantAt(licensed, { addOns: null, override: null }, START), licensed)
+    assert.strictEqual(grantAt(licensed, { addOns: [], override: undefined }, START), licensed)
+    assert.isNull(grantAt(null, { addOns: undefined, override: undefined }, START))
   })
 
   it("has its own configuration, if it is one", () => {
@@ -100,6 +103,7 @@ describe("the basis of a check", () => {
     ...meter,
     granted: "10",
     overagePercent: 0,
+    addOns: null,
     override: null,
     periodStart: null,
     used: null,

@@ -8,13 +8,24 @@
  * - Locks and the optimistic read use the time of the latest decision, if it is later than their clock.
  * - A check reads reservations that expire within 25 hours, because none lives longer than a day.
  * - A batch of events is compared with the most that is held in any period, without what ledgers have brought.
+ *
+ * A tranche holds units of its own period alone. Add-ons change what is granted, and nothing of this.
  */
 import { assert, layer } from "@effect/vitest"
 import { BigDecimal, Effect, Layer } from "effect"
 import { knownAt } from "../../src/domains/usage/check/Service.ts"
 import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
 import { TestService } from "../support/TestService.ts"
-import { expectedHeld, expectedUsed, factsAt, histories, meters, periodOf } from "./HeldHistories.ts"
+import {
+  expectedHeld,
+  expectedMost,
+  expectedUsed,
+  factsAt,
+  histories,
+  meters,
+  periodOf,
+  periodsAround,
+} from "./HeldHistories.ts"
 import type { Asked, HeldFacts, HeldHistory } from "./HeldHistories.ts"
 import { periodAfter, readersOf } from "./HeldReaders.ts"
 import type { Found } from "./HeldReaders.ts"
@@ -30,8 +41,9 @@ const expectedOf = (facts: ReadonlyArray<HeldFacts>, askedOf: (facts: HeldFacts)
 
 const later = (one: Date, other: Date): Date => (one > other ? one : other)
 
-const agree = Effect.fnUntraced(function* ({ at, decidedAt, facts }: HeldHistory) {
+const agree = Effect.fnUntraced(function* ({ at, decidedAt, facts, isExtended }: HeldHistory) {
   const shop = yield* HeldShop
+  yield* shop.extend(isExtended)
   const read = yield* readersOf(shop)
   const earlier = facts.map((own) => factsAt(at, own))
   yield* shop.store("earlier", earlier, decidedAt)
@@ -55,7 +67,7 @@ const agree = Effect.fnUntraced(function* ({ at, decidedAt, facts }: HeldHistory
 
   const most = new Map(
     earlier
-      .map((own) => [own.meter.slug, expectedHeld({ ...own, brought: [] }, { begins: new Date(0), at })] as const)
+      .map((own) => [own.meter.slug, expectedMost(own, at)] as const)
       // Batches read only what is held.
       .filter(([, quantity]) => quantity !== "0"),
   )
@@ -77,6 +89,7 @@ const none = { ended: null, quantity: seven }
 const factsOf = (at: Date, rows: (facts: HeldFacts) => Partial<HeldFacts>): HeldHistory => ({
   at,
   decidedAt: at,
+  isExtended: true,
   facts: meters.map((meter) => {
     const facts = { meter, period: periodOf(meter, at), reservations: [], allowances: [], brought: [] }
     return { ...facts, ...rows(facts) }
@@ -152,6 +165,24 @@ layer(Layer.provideMerge(HeldShop.layer, TestService.layer), { excludeTestServic
             ],
           })),
         ),
+      ),
+    )
+
+    it.effect("holds a tranche in its own period alone, also while those of the periods around it are held", () =>
+      agree(
+        factsOf(inLongPeriods, ({ meter }) => {
+          const { before, next, period } = periodsAround(meter, inLongPeriods)
+          const created = new Date(inLongPeriods.getTime() - 1000)
+          return {
+            reservations: [before, period, period, next].map(({ start }, index) => ({
+              created,
+              expires: new Date(created.getTime() + DAY_MS),
+              ended: null,
+              quantity: BigDecimal.fromNumberUnsafe(10 ** index),
+              of: start,
+            })),
+          }
+        }),
       ),
     )
 

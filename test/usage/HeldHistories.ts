@@ -31,6 +31,8 @@ interface Reservation {
   /** When it was committed or released. */
   readonly ended: Date | null
   readonly quantity: BigDecimal.BigDecimal
+  /** The start of the period of a tranche, which holds nothing of another one. */
+  readonly of?: Date | undefined
 }
 
 interface Allowance {
@@ -61,6 +63,8 @@ export interface HeldHistory {
   readonly at: Date
   /** The latest decision on the totals. */
   readonly decidedAt: Date
+  /** Whether the instances have an add-on: then checks read the catalog each time, and the optimistic read reads twice. */
+  readonly isExtended: boolean
   readonly facts: ReadonlyArray<HeldFacts>
 }
 
@@ -82,6 +86,7 @@ const reservation = Schema.Struct({
   fixed: Schema.Literals(["created", "expires"]),
   moment,
   lifetime: Schema.Literals([1, HOUR_MS, DAY_MS - 1, DAY_MS, DAY_MS]),
+  tranche: Schema.Literals(["none", "none", "of the period", "of the one before", "of the next one"]),
 })
 const allowance = Schema.Struct({
   meter,
@@ -110,6 +115,7 @@ const drawn = Schema.Struct({
   /** Without allowances, a check whose catalog is cached reads less. */
   isOffline: Schema.Literals([true, true, false]),
   brought: rowsOf(brought, 8),
+  isExtended: Schema.Boolean,
 })
 type Drawn = typeof drawn.Type
 
@@ -118,6 +124,13 @@ const instantOf = ({ day, hour, near, off, side }: Drawn): Date => {
   const { end: last, start } = periodOf(meters[near] ?? meters[0], base)
   const bound = side === "neither" ? base : side === "start" ? start : (last ?? base)
   return new Date(Math.max(licenseStart.getTime(), bound.getTime() + off))
+}
+
+/** The periods around an instant: before it, its own, and the next one. One that never ends is alone. */
+export const periodsAround = (own: HeldMeter, at: Date) => {
+  const period = periodOf(own, at)
+  if (period.end === null) return { before: period, period, next: period }
+  return { before: periodOf(own, new Date(period.start.getTime() - 1)), period, next: periodOf(own, period.end) }
 }
 
 const decimalOf = (hundredths: number) => BigDecimal.make(BigInt(hundredths), 2)
@@ -136,6 +149,13 @@ const factsOf = (row: Drawn, at: Date, index: number): HeldFacts => {
     "day before": new Date(at.getTime() - DAY_MS),
   }
   const when = ({ bound, off }: typeof moment.Type, plus = 0) => new Date(bounds[bound].getTime() + off + plus)
+  const around = periodsAround(own, at)
+  const startsOf = {
+    none: undefined,
+    "of the period": period.start,
+    "of the one before": around.before.start,
+    "of the next one": around.next.start,
+  }
   const isOwn = ({ meter: number }: { readonly meter: number }) => number === index
   return {
     meter: own,
@@ -147,6 +167,7 @@ const factsOf = (row: Drawn, at: Date, index: number): HeldFacts => {
         expires: new Date(created.getTime() + drawnRow.lifetime),
         ended: endOf(drawnRow.end && when(drawnRow.end), created),
         quantity: decimalOf(drawnRow.quantity),
+        of: startsOf[drawnRow.tranche],
       }
     }),
     allowances: row.allowances
@@ -175,6 +196,7 @@ const historyOf = (row: Drawn): HeldHistory => {
   return {
     at,
     decidedAt: new Date(at.getTime() + row.decided),
+    isExtended: row.isExtended,
     facts: meters.map((_, index) => factsOf(row, at, index)),
   }
 }
@@ -231,12 +253,33 @@ export const expectedHeld = (
   const isHeld = (ended: Date | null, until: Date) => until > at && until > begins && (ended === null || ended > at)
   const reserved = reservations
     .filter(({ created, ended, expires }) => isKnown(created) && isHeld(ended, expires))
+    .filter(({ of }) => of === undefined || of.getTime() === begins.getTime())
     .reduce((sum, row) => BigDecimal.sum(sum, row.quantity), zero)
   const allowed = allowances
     .filter(({ ended, from, open, until }) => isKnown(from) && isHeld(ended, open) && until > begins)
     .reduce((greatest, row) => BigDecimal.max(greatest, row.quantity), zero)
   const uploaded = usedIn(all, at, begins)
   return textOf(BigDecimal.sum(reserved, BigDecimal.max(zero, BigDecimal.subtract(allowed, uploaded))))
+}
+
+/** The most that is held of any period, without what was brought. */
+export const expectedMost = (facts: HeldFacts, at: Date): string => {
+  const ofAll = { ...facts, brought: [], reservations: facts.reservations.filter(({ of }) => of === undefined) }
+  const { before, next, period } = periodsAround(facts.meter, facts.period.start)
+  const tranches = [before, period, next].map(({ start }) =>
+    facts.reservations
+      .filter(
+        ({ ended, expires, of }) => of?.getTime() === start.getTime() && expires > at && (ended === null || ended > at),
+      )
+      .reduce((sum, row) => BigDecimal.sum(sum, row.quantity), zero),
+  )
+  const others = BigDecimal.fromStringUnsafe(expectedHeld(ofAll, { begins: new Date(0), at }))
+  return textOf(
+    BigDecimal.sum(
+      others,
+      tranches.reduce((most, one) => BigDecimal.max(most, one), zero),
+    ),
+  )
 }
 
 export const textOf = (decimal: BigDecimal.BigDecimal): string => BigDecimal.format(BigDecimal.normalize(decimal))

@@ -4,7 +4,7 @@ import { BigDecimal, Context, Effect, Layer } from "effect"
 import { randomUUID } from "node:crypto"
 import { LEDGER_SOURCE } from "../../src/domains/usage/cloudevents/Model.ts"
 import { createShop } from "../instances/Shop.ts"
-import { licenseStart, meters, periodOf, textOf } from "./HeldHistories.ts"
+import { licenseStart, meters, periodsAround, textOf } from "./HeldHistories.ts"
 import type { HeldFacts } from "./HeldHistories.ts"
 
 /** A shop whose two instances have a history: `earlier` as it was at the instant of the history, and `today`. */
@@ -13,12 +13,14 @@ const openHeldShop = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const { organizationId } = shop.tenant
   const license = yield* shop.license("pro")
+  yield* shop.license("extra", { type: "ADD_ON" })
   yield* shop.customer("Acme")
   const ids = new Map<string, string>()
   for (const { slug, ...more } of meters) {
     const record = yield* shop.entitlement(slug, more)
     ids.set(slug, record.id)
     yield* shop.grant("pro", slug, 1000)
+    yield* shop.grant("extra", slug, 10)
   }
   const terms = { startLicenseDate: licenseStart.toISOString(), endLicenseDate: null }
   const instances = {
@@ -67,12 +69,14 @@ const openHeldShop = Effect.gen(function* () {
         decided_at: decidedAt,
       }
     })
-    // What was brought of the period before must not count in this one.
-    const before = all.flatMap((facts) =>
-      facts.period.end === null
-        ? []
-        : [{ ...keyOf(facts), period_start: periodOf(facts.meter, new Date(facts.period.start.getTime() - 1)).start }],
-    )
+    // What was brought of the period before must not count in this one. Tranches refer to the total of their period.
+    const around = (side: "before" | "next") =>
+      all.flatMap((facts) =>
+        facts.period.end === null
+          ? []
+          : [{ ...keyOf(facts), period_start: periodsAround(facts.meter, facts.period.start)[side].start }],
+      )
+    const before = around("before")
     yield* insert("usage_totals", [
       ...totals,
       ...before.map((key) => ({
@@ -83,6 +87,16 @@ const openHeldShop = Effect.gen(function* () {
         value_count: 1,
         last_at: key.period_start,
         decided_at: decidedAt,
+      })),
+      ...around("next").map((key) => ({
+        ...key,
+        value: 0,
+        sum: 0,
+        event_count: 0,
+        value_count: 0,
+        last_at: null,
+        // Nothing was decided on it yet.
+        decided_at: licenseStart,
       })),
     ])
     yield* insert("offline_period_usage", [
@@ -113,8 +127,11 @@ const openHeldShop = Effect.gen(function* () {
     )
     yield* insert(
       "usage_reservations",
-      rowsOf(({ reservations }) => reservations).map(([facts, { created, ended, expires, quantity }]) => ({
+      rowsOf(({ reservations }) => reservations).map(([facts, { created, ended, expires, of, quantity }]) => ({
         ...keyOf(facts),
+        period_start: of ?? facts.period.start,
+        ledger: of === undefined ? null : `${LEDGER_SOURCE}${randomUUID()}`,
+        spend_until: of === undefined ? null : expires,
         id: randomUUID(),
         quantity: textOf(quantity),
         state: ended === null ? "HELD" : "RELEASED",
@@ -143,7 +160,15 @@ const openHeldShop = Effect.gen(function* () {
       ) WHERE organization_id = ${organizationId} AND id = ${instance_id}`
   })
 
-  return { organizationId, licenseId: String(license.id), instances, idOf, bySlug, store }
+  /** Gives both instances an add-on, or removes it. */
+  const extend = (isExtended: boolean) =>
+    Effect.forEach(["earlier", "today"], (slug) =>
+      isExtended
+        ? shop.call("PUT", `/instances/${slug}/add-ons/extra`, { quantity: 2 })
+        : shop.call("DELETE", `/instances/${slug}/add-ons/extra`),
+    )
+
+  return { organizationId, licenseId: String(license.id), instances, idOf, bySlug, store, extend }
 })
 
 /** The shop of a test. */

@@ -8,12 +8,14 @@ import type { Meter } from "../../src/domains/usage/ledger/Model.ts"
 import type { Operation } from "../../src/domains/usage/ledger/Operation.ts"
 import { OptimisticRepo } from "../../src/domains/usage/ledger/optimistic/OptimisticRepo.ts"
 import { OptimisticLedger } from "../../src/domains/usage/ledger/optimistic/OptimisticLedger.ts"
+import type { OrganizationId } from "../../src/kernel/values/Identifiers.ts"
+import { organizationIdOf } from "../support/organizationIds.ts"
 
 const at = new Date("2026-05-01T00:00:00Z")
 const actor = { id: "00000000-0000-7000-8000-000000000001", name: "test" }
 
 const calls: Meter = {
-  organizationId: "o",
+  organizationId: organizationIdOf("o"),
   instanceId: "i",
   instance: "prod",
   license: "pro",
@@ -63,7 +65,7 @@ const storing = (store: OptimisticRepo["Service"]["store"], separatesOrganizatio
   )
 
 /** Counts one call of the organization and answers its id. */
-const operationOf = (organizationId: string): Operation<string, never> => ({
+const operationOf = (organizationId: OrganizationId): Operation<string, never> => ({
   organizationId,
   meters: [{ instance: "prod", entitlement: "calls" }],
   prepare: ([meter = calls]) => {
@@ -82,10 +84,13 @@ const operationOf = (organizationId: string): Operation<string, never> => ({
 
 const count = (...organizations: ReadonlyArray<string>) =>
   Effect.flatMap(OptimisticLedger, (ledger) =>
-    Effect.forEach(organizations, (id) => Effect.exit(ledger.apply(operationOf(id))), { concurrency: "unbounded" }),
+    Effect.forEach(organizations, (id) => Effect.exit(ledger.apply(operationOf(organizationIdOf(id)))), {
+      concurrency: "unbounded",
+    }),
   )
 
-const organizationsOf = (accounts: ReadonlyArray<Account>) => accounts.map(({ meter }) => meter.organizationId)
+const organizationsOf = (accounts: ReadonlyArray<Account>): ReadonlyArray<string> =>
+  accounts.map(({ meter }) => meter.organizationId)
 
 /** A repository that stores everything, but in its first statement only the winners. It records the organizations. */
 const recording = ({

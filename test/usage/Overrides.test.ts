@@ -2,10 +2,9 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
 import { MovableClock } from "../support/MovableClock.ts"
 import { TestService } from "../support/TestService.ts"
+import { assertGranted, OFTEN } from "./GrantReaders.ts"
+import type { Terms } from "./GrantReaders.ts"
 import { openMeteredShop } from "./MeteredShop.ts"
-
-// From the third time on, an unchanged check has a cached answer.
-const OFTEN = 3
 
 const HOUR = 3_600_000
 
@@ -28,12 +27,6 @@ const openShop = Effect.gen(function* () {
   const limit = (slug: string, more: object = {}) => Effect.map(ask(slug, more), (answer) => answer.limit)
   return { ...shop, clock, inHours, pass, path, override, ask, limit }
 })
-
-/** What is granted of a number: the value and the overage; `null` if nothing is. */
-interface Terms {
-  readonly value: number
-  readonly overagePercent: number
-}
 
 const amount = Schema.Union([Schema.Literal(-1), Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000 }))])
 const overage = Schema.Literals([0, 10, 50])
@@ -65,8 +58,8 @@ layer(service, { excludeTestServices: true })("an override of an entitlement", (
     { license: licensed, override: overridden },
     ({ license, override }) =>
       Effect.gen(function* () {
-        const { ask, call, clock, entitlement, grant, inHours, override: put, report, tenant } = yield* openShop
-        const { core } = yield* TestService
+        const shop = yield* openShop
+        const { clock, entitlement, grant, inHours, override: put } = shop
         yield* entitlement("calls", { resetPeriod: "YEAR" })
         if (license !== null) yield* grant("pro", "calls", license.value, license.overagePercent)
         if (override !== null) {
@@ -76,64 +69,8 @@ layer(service, { excludeTestServices: true })("an override of an entitlement", (
           assert.strictEqual(made.status, 200, made.text)
           if (when === "over") yield* clock.pass(HOUR)
         }
-        const terms = expectedTerms(license, override)
-        const expectedLimit = terms?.value ?? null
-        for (let times = 0; times < OFTEN; times++) assert.strictEqual((yield* ask("calls")).limit, expectedLimit)
-        const at = inHours(0.5)
-        assert.strictEqual((yield* ask("calls", { at })).limit, expectedLimit)
-        const { explanation } = yield* ask("calls", { explain: true })
         const source = override !== null && override.when === "now" ? "OVERRIDE" : "LICENSE"
-        assert.deepStrictEqual(
-          explanation.grant && [explanation.grant.source, explanation.grant.value, explanation.grant.overagePercent],
-          terms && [source, terms.value, terms.overagePercent],
-        )
-        const usage = yield* call("GET", "/instances/prod/entitlements/calls/usage")
-        const shown = terms === null ? 0 : terms.value
-        assert.strictEqual(usage.body.licenseValue.value, shown)
-        const listed = yield* call("GET", "/instances/prod/entitlements/usage")
-        assert.deepStrictEqual(
-          listed.body.items.map(({ licenseValue }: { licenseValue: { value: number } }) => licenseValue.value),
-          terms === null ? [] : [shown],
-        )
-        const flag = yield* call("POST", "/ofrep/v1/evaluate/flags/entitlement.calls", {
-          context: { targetingKey: "prod" },
-        })
-        assert.strictEqual(flag.body.value, shown)
-
-        // The most that may be used, and one more.
-        const cap = terms === null ? 0 : Math.floor((terms.value * (100 + terms.overagePercent)) / 100)
-        const isUnlimited = terms?.value === -1
-        const tooMuch = isUnlimited ? 1 : cap + 1
-        const event = (id: string, value: number) =>
-          core("POST", "/usage-events", {
-            token: tenant.token,
-            headers: { "content-type": "application/cloudevents-batch+json" },
-            body: [{ specversion: "1.0", id, source: "/t", type: "calls", subject: "prod", data: { value } }],
-          })
-        const isRejected = (body: object) => Effect.map(report("calls", body), ({ status }) => status >= 400)
-        const reserve = (quantity: number) =>
-          call("POST", "/instances/prod/entitlements/calls/reservations", { quantity })
-        if (!isUnlimited) {
-          assert.strictEqual((yield* ask("calls", { consume: true }, tooMuch)).allowed, false)
-          assert.isTrue(yield* isRejected({ value: tooMuch }))
-          assert.isTrue(yield* isRejected({ value: tooMuch, transactionId: "t" }))
-          assert.strictEqual((yield* event("1", tooMuch)).body.results[0].status, "rejected")
-          assert.strictEqual((yield* reserve(tooMuch)).status, 409)
-        }
-        if (terms === null) return
-        const room = isUnlimited ? 1_000 : cap
-        if (room >= 4) {
-          const held = yield* reserve(1)
-          assert.strictEqual(held.status, 201, held.text)
-          assert.strictEqual((yield* ask("calls", { consume: true }, 1)).allowed, true)
-          assert.strictEqual((yield* event("2", 1)).body.results[0].status, "accepted")
-          assert.isFalse(yield* isRejected({ value: room - 3 }))
-          const commit = yield* call("POST", `/reservations/${held.body.id}/commit`)
-          assert.strictEqual(commit.status, 200, commit.text)
-        } else {
-          assert.isFalse(yield* isRejected({ value: room }))
-        }
-        if (!isUnlimited) assert.isTrue(yield* isRejected({ value: 1 }))
+        yield* assertGranted(shop, { terms: expectedTerms(license, override), source, later: inHours(0.5) })
       }),
     { arbitrary: { runs: 30 }, timeout: 120_000 },
   )

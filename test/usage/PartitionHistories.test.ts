@@ -10,6 +10,7 @@ import type { UsageEvent } from "../../src/domains/usage/rules/Aggregation.ts"
 import { periodAt } from "../../src/domains/usage/rules/Period.ts"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
 import { DAY_MS, HOUR_MS } from "../../src/kernel/values/Timestamp.ts"
+import type { OrganizationId } from "../../src/kernel/values/Identifiers.ts"
 import { createShop } from "../instances/Shop.ts"
 import { withReason } from "../support/skipped.ts"
 import { TestService } from "../support/TestService.ts"
@@ -76,7 +77,7 @@ const openShop = Effect.gen(function* () {
 
 /** Stores events after all of them have arrived. Every other total has hours up to its middle. */
 const store = Effect.fnUntraced(function* (
-  organizationId: string,
+  organizationId: OrganizationId,
   instanceId: string,
   entitlementId: string,
   meter: Meter,

@@ -8,6 +8,7 @@ import { REST, UsagePartitionsRepo } from "../../src/domains/usage/partitions/Re
 import { months } from "../../src/kernel/database/TimePartitions.ts"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
 import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
+import type { OrganizationId } from "../../src/kernel/values/Identifiers.ts"
 import { withReason } from "../support/skipped.ts"
 import { TestService } from "../support/TestService.ts"
 import { openMeteredShop } from "./MeteredShop.ts"
@@ -44,7 +45,7 @@ const openShop = Effect.gen(function* () {
 })
 
 /** Where the events of an organization are. */
-const tablesOf = (organizationId: string) =>
+const tablesOf = (organizationId: OrganizationId) =>
   Effect.flatMap(PgClient.PgClient, (sql) =>
     Effect.map(
       sql<{ table: string; count: number }>`

@@ -8,7 +8,9 @@ import { fold } from "../../src/domains/usage/rules/Aggregation.ts"
 import type { UsageEvent } from "../../src/domains/usage/rules/Aggregation.ts"
 import { PastRepo } from "../../src/domains/usage/check/PastRepo.ts"
 import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
+import type { OrganizationId } from "../../src/kernel/values/Identifiers.ts"
 import { TestService } from "../support/TestService.ts"
+import { organizationIdOf } from "../support/organizationIds.ts"
 import { openMeteredShop } from "./MeteredShop.ts"
 
 const MINUTE = 60_000
@@ -35,7 +37,7 @@ const eventsOf = (
 
 /** Stores a history after all its events have arrived. */
 const stored = Effect.fnUntraced(function* (
-  organizationId: string,
+  organizationId: OrganizationId,
   method: ReportAggregation,
   events: ReadonlyArray<UsageEvent>,
 ) {
@@ -78,7 +80,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage up to an instant"
     ({ rows }) =>
       Effect.gen(function* () {
         const past = yield* PastRepo
-        const organizationId = randomUUID()
+        const organizationId = organizationIdOf(randomUUID())
         const histories = aggregationMethods.map((method) => ({ method, events: eventsOf(rows, method) }))
         const keys = yield* Effect.forEach(histories, ({ events, method }) => stored(organizationId, method, events))
         for (const minute of [-1, 0, 3, 6.5, 9, 12]) {
@@ -102,7 +104,7 @@ layer(TestService.layer, { excludeTestServices: true })("usage up to an instant"
   it.effect("is the total of the period where events were deleted", () =>
     Effect.gen(function* () {
       const [past, sql] = [yield* PastRepo, yield* PgClient.PgClient]
-      const organizationId = randomUUID()
+      const organizationId = organizationIdOf(randomUUID())
       const events = eventsOf(
         [
           [1, 100, 1, "a"],

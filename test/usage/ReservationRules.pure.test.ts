@@ -12,6 +12,7 @@ import {
   stateAt,
 } from "../../src/domains/usage/reservations/Rules.ts"
 import type { Meter } from "../../src/domains/usage/ledger/Model.ts"
+import { organizationIdOf } from "../support/organizationIds.ts"
 
 const start = Date.UTC(2031, 0, 31, 10)
 const minutes = (count: number): Date => new Date(start + count * 60_000)
@@ -23,7 +24,7 @@ const meter = (more: Partial<Meter> = {}): Meter => ({
   startLicenseDate: minutes(0),
   endLicenseDate: null,
   graceDays: 0,
-  organizationId: "o",
+  organizationId: organizationIdOf("o"),
   instanceId: "i",
   entitlementId: "e",
   entitlement: "calls",

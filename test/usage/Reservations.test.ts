@@ -2,11 +2,11 @@ import { assert, layer } from "@effect/vitest"
 import { PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { Caller, platformIdentity } from "../../src/kernel/contract/Caller.ts"
+import { bySystem, Caller } from "../../src/kernel/contract/Caller.ts"
 import { Consumption } from "../../src/domains/usage/check/Consumption.ts"
 import { Reservations } from "../../src/domains/usage/reservations/Service.ts"
 import { ReservationsRepo } from "../../src/domains/usage/reservations/Repo.ts"
-import { Usage } from "../../src/domains/usage/check/Service.ts"
+import { Checks } from "../../src/domains/usage/check/Service.ts"
 import { UsageReports } from "../../src/domains/usage/reports/Service.ts"
 import { rejection } from "../instances/Shop.ts"
 import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
@@ -281,10 +281,10 @@ const inTime = Effect.fnUntraced(function* <E, R>(
   const caller = Caller.of({
     organizationId: shop.tenant.organizationId,
     credentialId: "00000000-0000-7000-8000-000000000002",
-    actor: platformIdentity,
+    ...bySystem,
     scopes: ["write:*"],
   })
-  const [reservations, consumption, usage] = [yield* Reservations, yield* Consumption, yield* Usage]
+  const [reservations, consumption, usage] = [yield* Reservations, yield* Consumption, yield* Checks]
   const asCaller = Effect.provideService(Caller, caller)
   yield* Effect.gen(function* () {
     yield* TestClock.setTime(START)
@@ -394,7 +394,7 @@ layer(TestService.separate, { excludeTestServices: true })("the lifetime of a re
       ({ metered }) => metered("calls", 10),
       ({ at, reserve }) =>
         Effect.gen(function* () {
-          const usage = yield* Usage
+          const usage = yield* Checks
           yield* reserve(6, 60)
           yield* at("2031-03-10T12:00:00.000Z")
           const remaining = (instant: string) =>

@@ -11,7 +11,7 @@ import {
   parseUse,
   periodsOf,
   postPastCap,
-} from "../../src/domains/usage/offline/Rules.ts"
+} from "../../src/domains/usage/siteusage/Rules.ts"
 import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
 import { accountWith, after, decimal, meterWith, START } from "./meters.ts"

@@ -9,6 +9,7 @@ const row = (more: Partial<SnapshotRow> = {}): SnapshotRow => ({
   ...meterWith(),
   granted: "10",
   overagePercent: 0,
+  addOns: null,
   override: null,
   periodStart: null,
   used: null,
@@ -29,7 +30,7 @@ const override = (more: Partial<AppliedOverride>): AppliedOverride => ({
   ...more,
 })
 const life = { from: START, until: after(100) }
-const used = { amount: decimal("4"), from: START }
+const used = { amount: decimal("4"), held: decimal("0"), from: START }
 const limitOf = (more: Partial<SnapshotRow>) => {
   const granted = grantOver(row(more), used, life)
   return granted?.type === "NUMBER" ? [granted.limit, granted.overagePercent] : granted

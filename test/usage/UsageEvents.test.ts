@@ -8,6 +8,7 @@ import { Rollups } from "../../src/domains/usage/history/Rollups.ts"
 import { fold } from "../../src/domains/usage/rules/Aggregation.ts"
 import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
+import type { OrganizationId } from "../../src/kernel/values/Identifiers.ts"
 import { TestService } from "../support/TestService.ts"
 import { openMeteredShop } from "./MeteredShop.ts"
 import { randomIntegers } from "./RandomGenerator.ts"
@@ -66,7 +67,7 @@ const bucketOracle = (method: ReportAggregation, all: ReadonlyArray<Reported>, s
 }
 
 /** Adds all events of an organization to the hours of their totals, however few they are. */
-const rollUp = Effect.fnUntraced(function* (organizationId: string) {
+const rollUp = Effect.fnUntraced(function* (organizationId: OrganizationId) {
   const sql = yield* PgClient.PgClient
   const repo = yield* RollupsRepo
   const transactions = yield* Transactions

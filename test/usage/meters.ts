@@ -6,6 +6,7 @@ import type { Meter } from "../../src/domains/usage/ledger/Model.ts"
 import { emptyTotal } from "../../src/domains/usage/rules/Aggregation.ts"
 import type { Total } from "../../src/domains/usage/rules/Aggregation.ts"
 import type { Crossings } from "../../src/domains/usage/rules/Limits.ts"
+import { organizationIdOf } from "../support/organizationIds.ts"
 
 export const decimal = BigDecimal.fromStringUnsafe
 
@@ -22,7 +23,7 @@ export const meterWith = (more: Partial<Meter> = {}): Meter => ({
   startLicenseDate: START,
   endLicenseDate: null,
   graceDays: 0,
-  organizationId: "o",
+  organizationId: organizationIdOf("o"),
   instanceId: "i",
   entitlementId: "e",
   entitlement: "calls",

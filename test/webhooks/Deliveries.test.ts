@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { Webhook } from "standardwebhooks"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
 import { Events } from "../../src/domains/events/Service.ts"
-import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
+import { bySystem } from "../../src/kernel/contract/Caller.ts"
 import { amountOf } from "../../src/kernel/values/Decimal.ts"
 import { Deliveries } from "../../src/domains/webhooks/delivery/Deliveries.ts"
 import { BacklogRemover } from "../../src/domains/webhooks/queue/BacklogRemover.ts"
@@ -171,7 +171,7 @@ for (const { form, useCases } of serviceForms) {
             const events = yield* Events
             const transactions = yield* Transactions
             yield* transactions.run(
-              events.emitChange({ organizationId, actor: platformIdentity }, "LICENSE_ENTITLEMENT_UPDATED", grant, {
+              events.emitChange({ ...bySystem, organizationId }, "LICENSE_ENTITLEMENT_UPDATED", grant, {
                 ...grant,
                 value: 2,
               }),
@@ -237,7 +237,7 @@ for (const { form, useCases } of serviceForms) {
             receiver.respond = () => Effect.succeed(respondWith(500))
             const organizationId = yield* createOrganization
             const { id } = yield* createEndpoint(organizationId)
-            const source = { organizationId, actor: platformIdentity }
+            const source = { ...bySystem, organizationId }
             const deliveryId = yield* transactions.run(
               Effect.gen(function* () {
                 const event = yield* events.record(source, "WEBHOOK_ENDPOINT_TESTED", { id })
@@ -557,7 +557,7 @@ for (const { form, useCases } of serviceForms) {
             yield* sql`UPDATE webhook_endpoints SET disabled_at = ${new Date(START)} WHERE id = ${id}`
             const tested = yield* transactions.run(
               Effect.gen(function* () {
-                const source = { organizationId, actor: platformIdentity }
+                const source = { ...bySystem, organizationId }
                 const event = yield* events.record(source, "WEBHOOK_ENDPOINT_TESTED", { id })
                 yield* queue.enqueue({
                   organizationId,

@@ -9,6 +9,7 @@ import type { EndedAttempt } from "../../src/domains/webhooks/delivery/AttemptRe
 import type { AttemptError } from "../../src/domains/webhooks/delivery/Sender.ts"
 import { isSubscribed, matchSubscriptions } from "../../src/domains/webhooks/outbox/SubscriptionMatching.ts"
 import { retryDelayAfter } from "../../src/domains/webhooks/outbox/SvixProvider.ts"
+import { organizationIdOf } from "../support/organizationIds.ts"
 
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
@@ -21,7 +22,7 @@ const Ended = Schema.Struct({
 
 const endedOf = ({ at, attempt, endpoint, status }: typeof Ended.Type, index: number): EndedAttempt => ({
   claim: {
-    organizationId: "o",
+    organizationId: organizationIdOf("o"),
     id: `d${index}`,
     endpointId: `e${endpoint}`,
     eventId: "v",
@@ -115,14 +116,14 @@ describe("subscription matching", () => {
     ([events, endpoints, max]) =>
       Effect.sync(() => {
         const entries = events.map(({ at, organization, type }, index) => ({
-          organizationId: `o${organization}`,
+          organizationId: organizationIdOf(`o${organization}`),
           eventId: `v${index}`,
           rowLocation: `(0,${index})`,
           type,
           occurredAt: type === null ? null : new Date(at),
         }))
         const subscribers = endpoints.map(({ createdAt, eventNames, organization }, index) => ({
-          organizationId: `o${organization}`,
+          organizationId: organizationIdOf(`o${organization}`),
           id: `e${index}`,
           eventNames,
           createdAt: new Date(createdAt),

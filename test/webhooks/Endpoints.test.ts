@@ -20,6 +20,7 @@ layer(TestService.layer, { excludeTestServices: true })("webhook endpoints", (it
         id: record.id,
         ...body,
         disabledAt: null,
+        failingSince: null,
         disabledReason: null,
         createdAt: record.createdAt,
         updatedAt: record.createdAt,

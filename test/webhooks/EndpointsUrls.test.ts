@@ -3,7 +3,7 @@ import { Effect, Layer } from "effect"
 import { IpNetwork } from "effect/net"
 import { randomUUID } from "node:crypto"
 import { services } from "../../src/app/Services.ts"
-import { Caller, platformIdentity } from "../../src/kernel/contract/Caller.ts"
+import { bySystem, Caller, platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import { OrganizationsRepo } from "../../src/domains/organizations/Repo.ts"
 import type { AddressPolicy } from "../../src/infra/outbound/AddressPolicy.ts"
 import * as OutboundHttp from "../../src/infra/outbound/OutboundHttp.ts"
@@ -11,6 +11,7 @@ import { canonicalUrl, findUrlError } from "../../src/domains/webhooks/endpoints
 import { WebhookEndpoints } from "../../src/domains/webhooks/endpoints/Service.ts"
 import { testSql } from "../support/TestDatabase.ts"
 import { testSecrets, testSignals } from "../support/TestService.ts"
+import { organizationIdOf } from "../support/organizationIds.ts"
 
 // Contract, part 2, section 10; some of what browsers block too.
 const PORTS_OF_OTHER_PROTOCOLS = (
@@ -157,7 +158,7 @@ layer(strictServices, { excludeTestServices: true })("an installation outside de
     Effect.gen(function* () {
       const endpoints = yield* WebhookEndpoints
       const organizations = yield* OrganizationsRepo
-      const organizationId = randomUUID()
+      const organizationId = organizationIdOf(randomUUID())
       const at = new Date()
       yield* organizations.insert({
         id: organizationId,
@@ -190,7 +191,7 @@ layer(strictServices, { excludeTestServices: true })("an installation outside de
         Effect.provideService(Caller, {
           credentialId: randomUUID(),
           organizationId,
-          actor: platformIdentity,
+          ...bySystem,
           scopes: ["write:webhooks"],
         }),
       )

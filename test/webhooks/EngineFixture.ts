@@ -3,12 +3,13 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Duration, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Events } from "../../src/domains/events/Service.ts"
-import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
+import { bySystem, platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import type { RecordEventName } from "../../src/kernel/contract/Event.ts"
 import { Liveness } from "../../src/kernel/ports/Liveness.ts"
 import { NodeId } from "../../src/kernel/ports/NodeId.ts"
 import { Signals } from "../../src/kernel/ports/Signals.ts"
 import { newId } from "../../src/kernel/values/Identifiers.ts"
+import type { OrganizationId } from "../../src/kernel/values/Identifiers.ts"
 import { now } from "../../src/kernel/values/Timestamp.ts"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
 import { layer as queueProvider } from "../../src/domains/webhooks/outbox/QueueProvider.ts"
@@ -22,6 +23,7 @@ import { WebhookSender } from "../../src/domains/webhooks/delivery/Sender.ts"
 import type { AttemptOutcome, WebhookRequest } from "../../src/domains/webhooks/delivery/Sender.ts"
 import { layer as worker } from "../../src/domains/webhooks/delivery/Worker.ts"
 import { allowInventedEvents } from "../support/recorded.ts"
+import { organizationIdOf } from "../support/organizationIds.ts"
 
 allowInventedEvents()
 
@@ -130,7 +132,7 @@ export const deliverEverything = Effect.gen(function* () {
 /** Creates an organization. */
 export const createOrganization = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  const id = yield* newId
+  const id = organizationIdOf(yield* newId)
   const at = yield* now
   const by = sql.json(platformIdentity)
   yield* sql`
@@ -141,7 +143,7 @@ export const createOrganization = Effect.gen(function* () {
 
 /** Creates an endpoint with a secret. */
 export const createEndpoint = Effect.fnUntraced(function* (
-  organizationId: string,
+  organizationId: OrganizationId,
   options: { readonly eventNames?: ReadonlyArray<string>; readonly url?: string; readonly createdAt?: Date } = {},
 ) {
   const sql = yield* PgClient.PgClient
@@ -160,17 +162,17 @@ export const createEndpoint = Effect.fnUntraced(function* (
 
 /** Emits an event in a transaction. */
 export const emitEvent = Effect.fnUntraced(function* (
-  organizationId: string,
+  organizationId: OrganizationId,
   type: RecordEventName = "COMPONENT_CREATED",
   data: object = { name: "part" },
 ) {
   const events = yield* Events
   const transactions = yield* Transactions
-  yield* transactions.run(events.emit({ organizationId, actor: platformIdentity }, type, data))
+  yield* transactions.run(events.emit({ ...bySystem, organizationId }, type, data))
 })
 
 /** Reads the stored attempts of an organization, oldest first. */
-export const attemptsOf = Effect.fnUntraced(function* (organizationId: string) {
+export const attemptsOf = Effect.fnUntraced(function* (organizationId: OrganizationId) {
   const sql = yield* PgClient.PgClient
   return yield* sql<{
     id: string
@@ -190,7 +192,7 @@ export const attemptsOf = Effect.fnUntraced(function* (organizationId: string) {
 })
 
 /** Reads the queue of an organization. */
-export const queueOf = Effect.fnUntraced(function* (organizationId: string) {
+export const queueOf = Effect.fnUntraced(function* (organizationId: OrganizationId) {
   const sql = yield* PgClient.PgClient
   return yield* sql<{ id: string; attempt: number; dueAt: Date; lease: string | null; claims: number }>`
     SELECT id, attempt, due_at AS "dueAt", lease, claims FROM webhook_queue

@@ -15,9 +15,10 @@ import {
   startNode,
   waitUntil,
 } from "./EngineFixture.ts"
+import type { OrganizationId } from "../../src/kernel/values/Identifiers.ts"
 
 /** Enqueues this many deliveries of one event, due now. */
-const enqueue = Effect.fnUntraced(function* (organizationId: string, endpointId: string, count: number) {
+const enqueue = Effect.fnUntraced(function* (organizationId: OrganizationId, endpointId: string, count: number) {
   const sql = yield* PgClient.PgClient
   const queue = yield* QueueRepo
   yield* emitEvent(organizationId, "TOKEN_ISSUED")
@@ -118,7 +119,7 @@ layer(testServices, { excludeTestServices: true })("several nodes", (it) => {
         const receiver = yield* Receiver
         const noisy = yield* createOrganization
         const hanging = yield* createEndpoint(noisy)
-        const healthy = new Map<string, string>()
+        const healthy = new Map<string, OrganizationId>()
         for (let number = 0; number < 50; number++) {
           const organizationId = yield* createOrganization
           healthy.set((yield* createEndpoint(organizationId)).id, organizationId)

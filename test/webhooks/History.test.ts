@@ -48,7 +48,7 @@ for (const { form, service } of testServiceForms) {
           },
         ])
         const { items } = (yield* call("GET", "/webhooks/history")).body
-        const { actor, data, organizationId, timestamp, type } = event
+        const { actor, credential, data, organizationId, timestamp, type } = event
         assert.deepStrictEqual(items, [
           {
             id,
@@ -60,7 +60,7 @@ for (const { form, service } of testServiceForms) {
             attempt: 2,
             state: "Failure",
             statusCode: 500,
-            requestBody: JSON.stringify({ id: event.id, type, timestamp, organizationId, actor, data }),
+            requestBody: JSON.stringify({ id: event.id, type, timestamp, organizationId, actor, credential, data }),
             responseBody: "answered",
             error: "status: 500",
             durationMs: 12,

@@ -4,6 +4,7 @@ import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Transactions } from "../../src/kernel/database/Transactions.ts"
 import { newId } from "../../src/kernel/values/Identifiers.ts"
+import type { OrganizationId } from "../../src/kernel/values/Identifiers.ts"
 import { Deliveries } from "../../src/domains/webhooks/delivery/Deliveries.ts"
 import { LaneRepair } from "../../src/domains/webhooks/maintenance/LaneRepair.ts"
 import { WebhookProvider } from "../../src/domains/webhooks/outbox/Provider.ts"
@@ -33,7 +34,7 @@ const headOf = Effect.fnUntraced(function* (endpointId: string) {
 
 /** Enqueues a delivery at each of these times, in milliseconds after the start. */
 const enqueueAt = Effect.fnUntraced(function* (
-  organizationId: string,
+  organizationId: OrganizationId,
   endpointId: string,
   after: ReadonlyArray<number>,
 ) {

@@ -18,6 +18,7 @@ import {
   waitUntil,
   withTestClock,
 } from "./EngineFixture.ts"
+import type { OrganizationId } from "../../src/kernel/values/Identifiers.ts"
 
 layer(testServices, { excludeTestServices: true })("a removed organization", (it) => {
   it.effect("gets no delivery: neither retries, nor queued ones, nor those of stored events", () =>
@@ -59,7 +60,7 @@ layer(testServices, { excludeTestServices: true })("a removed organization", (it
       const outbox = yield* Outbox
       const [removed, other] = [yield* createOrganization, yield* createOrganization]
       for (const organizationId of [removed, other]) yield* emitEvent(organizationId)
-      const keys = yield* sql<{ organizationId: string; eventId: string }>`
+      const keys = yield* sql<{ organizationId: OrganizationId; eventId: string }>`
         SELECT organization_id AS "organizationId", id AS "eventId" FROM events
         WHERE organization_id IN (${removed}, ${other})`
       assert.strictEqual((yield* outbox.findEvents(keys)).length, 2)

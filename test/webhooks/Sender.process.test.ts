@@ -20,6 +20,7 @@ import type { Limits } from "../../src/domains/webhooks/DeliveryLimits.ts"
 import { isSuccess, signedHeaders, WebhookSender } from "../../src/domains/webhooks/delivery/Sender.ts"
 import type { AttemptOutcome } from "../../src/domains/webhooks/delivery/Sender.ts"
 import { freePorts } from "../support/ServiceProcess.ts"
+import { organizationIdOf } from "../support/organizationIds.ts"
 
 const started = (server: Server) =>
   Effect.map(
@@ -56,7 +57,7 @@ const send = (
   Effect.gen(function* () {
     const sender = yield* WebhookSender
     return yield* sender.send({
-      organizationId: "o",
+      organizationId: organizationIdOf("o"),
       endpointId: "e",
       deliveryId: "d",
       eventId: "0199aaaa-0000-7000-8000-000000000000",
@@ -356,7 +357,7 @@ describe("the sender", () => {
       yield* Effect.gen(function* () {
         const sender = yield* WebhookSender
         const one = sender.send({
-          organizationId: "o",
+          organizationId: organizationIdOf("o"),
           endpointId: "e",
           deliveryId: "d",
           eventId: "i",

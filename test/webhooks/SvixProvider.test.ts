@@ -11,6 +11,7 @@ import { WebhookProvider } from "../../src/domains/webhooks/outbox/Provider.ts"
 import { layer as svix, retryDelayAfter } from "../../src/domains/webhooks/outbox/SvixProvider.ts"
 import { testServices } from "../support/TestService.ts"
 import { emitEvent, createOrganization } from "./EngineFixture.ts"
+import type { OrganizationId } from "../../src/kernel/values/Identifiers.ts"
 
 interface Call {
   readonly path: string
@@ -20,7 +21,7 @@ interface Call {
     readonly eventType?: string
     readonly uid?: string
     readonly application?: { readonly uid: string; readonly name: string }
-    readonly payload?: { readonly id: string; readonly type: string; readonly organizationId: string }
+    readonly payload?: { readonly id: string; readonly type: string; readonly organizationId: OrganizationId }
   }
 }
 

@@ -42,7 +42,8 @@ type Claims struct {
 	Periods  map[string]any
 	// Flags are the values of feature flags as parsed JSON; numbers are json.Number.
 	Flags map[string]any
-	// Rules are the feature flags, as far as they depend on the caller, for EvaluateRule.
+	// Rules are the feature flags, as far as they depend on the caller, for EvaluateRule. They are nil where the claims have
+	// none, because the credential may not read them or they are too large.
 	Rules []map[string]any
 	// Away is what answers after Expires: DENY or ALLOW; empty where the claims do not say it.
 	Away string
@@ -54,6 +55,9 @@ type Claims struct {
 	UsageUntil int64
 	// Next is the key that will sign later bundles; nil where there is none.
 	Next map[string]any
+
+	// known is nil in claims that were not parsed.
+	known *known
 }
 
 // UnmarshalJSON reads claims and checks that they are whole.
@@ -205,6 +209,7 @@ func claimsOf(members map[string]any) (Claims, error) {
 		Release:    read.objectOrNull("release").members,
 		Binding:    read.binding("binding"),
 		UsageUntil: read.object("usage").count("until"),
+		known:      newKnown(),
 	}
 	for _, one := range read.objects("entitlements") {
 		claims.Entitlements = append(claims.Entitlements, Entitlement{one.text("slug"), one.text("type"), one.members})
@@ -212,8 +217,11 @@ func claimsOf(members map[string]any) (Claims, error) {
 	claims.Complete = members["complete"] == true
 	claims.Away, _ = values.StringOf(values.Object(members["away"])["then"])
 	claims.Tranche = trancheOf(members["tranche"])
-	for _, rule := range values.List(members["rules"]) {
-		claims.Rules = append(claims.Rules, values.Object(rule))
+	if rules, isList := members["rules"].([]any); isList {
+		claims.Rules = make([]map[string]any, len(rules))
+		for place, rule := range rules {
+			claims.Rules[place] = values.Object(rule)
+		}
 	}
 	if next := members["next"]; next != nil {
 		_, _, isKey := keyOf(next)

@@ -2,8 +2,6 @@ package offline
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,11 +10,11 @@ import (
 	"keyshelf.example/keyshelf/internal/vectors"
 )
 
-// skippedKinds are about more than answers by a snapshot.
+// skippedKinds are about more than answers by a snapshot. Other packages play what a client does.
 var skippedKinds = map[string]string{
-	"grant": "it is no answer by a snapshot", "state": "it is no answer by a snapshot",
-	"sequence": "it is no answer by a snapshot", "conditional": "it is no answer by a snapshot",
-	"ledger": "it is no answer by a snapshot", "reduce": "only the service reduces flags",
+	"grant": "internal/ledgertest plays it", "ledger": "internal/ledger plays it", "state": "internal/local plays it",
+	"sequence": "only the service numbers snapshots", "conditional": "only the service answers 304",
+	"reduce": "only the service reduces flags",
 }
 
 type localGiven struct {
@@ -29,17 +27,6 @@ type localGiven struct {
 		Spent, Reserved Amounts
 	}
 	Rule, Context any
-}
-
-type localCase struct {
-	ID, Kind string
-	Given    json.RawMessage
-	Expected json.RawMessage
-}
-
-type localFile struct {
-	Base  json.RawMessage
-	Cases []localCase
 }
 
 // parsed is JSON whose numbers are texts, as claims have them.
@@ -153,7 +140,7 @@ func evaluationJSON(evaluation Evaluation) map[string]any {
 	return result
 }
 
-func (file localFile) answerTo(t *testing.T, one localCase) any {
+func answerTo(t *testing.T, file vectors.LocalDecisions, one vectors.LocalCase) any {
 	t.Helper()
 	var given localGiven
 	if err := json.Unmarshal(one.Given, &given); err != nil {
@@ -183,25 +170,8 @@ func (file localFile) answerTo(t *testing.T, one localCase) any {
 	return nil
 }
 
-func readLocal(t *testing.T) (file localFile) {
-	t.Helper()
-	path := os.Getenv("KEYSHELF_LOCAL_DECISIONS")
-	if path == "" {
-		vectors.Read(t, "local-decisions", &file)
-		return file
-	}
-	data, err := os.ReadFile(filepath.Clean(path))
-	if err == nil {
-		err = json.Unmarshal(data, &file)
-	}
-	if err != nil || len(file.Cases) == 0 {
-		t.Fatal("the file has no cases", err)
-	}
-	return file
-}
-
 func TestLocalDecisions(t *testing.T) {
-	file := readLocal(t)
+	file := vectors.ReadLocal(t)
 	compared := 0
 	for _, one := range file.Cases {
 		t.Run(one.ID, func(t *testing.T) {
@@ -211,7 +181,7 @@ func TestLocalDecisions(t *testing.T) {
 			compared++
 			expected := parsed(t, one.Expected)
 			delete(values.Object(expected), "errorDetails")
-			vectors.Equal(t, file.answerTo(t, one), expected)
+			vectors.Equal(t, answerTo(t, file, one), expected)
 		})
 	}
 	if compared == 0 {
@@ -236,7 +206,7 @@ func TestAnswersToAnyClaims(t *testing.T) {
 }
 
 func TestAmountsThatTheServiceRejects(t *testing.T) {
-	file := readLocal(t)
+	file := vectors.ReadLocal(t)
 	var claims Claims
 	if err := json.Unmarshal(file.Base, &claims); err != nil {
 		t.Fatal(err)

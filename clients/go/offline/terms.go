@@ -30,6 +30,8 @@ type Local struct {
 	Spent Amounts
 	// Reserved is what is set aside for work in flight.
 	Reserved Amounts
+	// Returned is what is given back: no one holds it, although the snapshot says so until the service has answered.
+	Returned Amounts
 }
 
 // Tranche is what the holder of a ledger may still spend without a request.
@@ -47,11 +49,17 @@ type figures struct {
 	aggregation                            string
 	limit, percent, usage, others, unspent *big.Rat
 	period                                 *Period
+	local                                  localPart
+	// texts are nil until they are kept.
+	texts *figureTexts
 }
+
+// figureTexts are the amounts of an answer.
+type figureTexts struct{ limit, usage, remaining, overage string }
 
 var unlimited = big.NewRat(-1, 1)
 
-func (one *figures) isUnlimited() bool { return one.limit != nil && one.limit.Cmp(unlimited) == 0 }
+func (one *figures) isUnlimited() bool { return one.limit != nil && compare(one.limit, unlimited) == 0 }
 
 // requestedIn returns the requested amount, nil if the service would reject it.
 func requestedIn(check Check) *big.Rat {
@@ -62,9 +70,37 @@ func requestedIn(check Check) *big.Rat {
 	return amount
 }
 
-func plus(one, other *big.Rat) *big.Rat { return new(big.Rat).Add(one, other) }
+// smallBits leave room for a sum in an int64.
+const smallBits = 62
 
-func minus(one, other *big.Rat) *big.Rat { return new(big.Rat).Sub(one, other) }
+// wholes returns two whole numbers that are small, as most amounts are: calculating with fractions costs four times as much.
+func wholes(one, other *big.Rat) (first, second int64, areWhole bool) {
+	if !one.IsInt() || !other.IsInt() || one.Num().BitLen() > smallBits || other.Num().BitLen() > smallBits {
+		return 0, 0, false
+	}
+	return one.Num().Int64(), other.Num().Int64(), true
+}
+
+func plus(one, other *big.Rat) *big.Rat {
+	if first, second, areWhole := wholes(one, other); areWhole {
+		return new(big.Rat).SetInt64(first + second)
+	}
+	return new(big.Rat).Add(one, other)
+}
+
+func minus(one, other *big.Rat) *big.Rat {
+	if first, second, areWhole := wholes(one, other); areWhole {
+		return new(big.Rat).SetInt64(first - second)
+	}
+	return new(big.Rat).Sub(one, other)
+}
+
+func compare(one, other *big.Rat) int {
+	if first, second, areWhole := wholes(one, other); areWhole {
+		return sign(first, second)
+	}
+	return one.Cmp(other)
+}
 
 func atLeastZero(amount *big.Rat) *big.Rat {
 	if amount == nil || amount.Sign() < 0 {
@@ -74,7 +110,7 @@ func atLeastZero(amount *big.Rat) *big.Rat {
 }
 
 func least(one, other *big.Rat) *big.Rat {
-	if one.Cmp(other) < 0 {
+	if compare(one, other) < 0 {
 		return one
 	}
 	return other
@@ -83,6 +119,9 @@ func least(one, other *big.Rat) *big.Rat {
 // termsAt is what is known of an entitlement at an instant, in milliseconds: why nothing is allowed, and the figures of a
 // NUMBER.
 func (claims *Claims) termsAt(slug string, at int64, local *Local) (denial string, found *figures) {
+	if terms := claims.known.get(slug); terms.areRight(claims, slug, at, local) {
+		return terms.denial, terms.found
+	}
 	for place := range claims.Entitlements {
 		entitlement := &claims.Entitlements[place]
 		if entitlement.Slug != slug {
@@ -90,9 +129,12 @@ func (claims *Claims) termsAt(slug string, at int64, local *Local) (denial strin
 		}
 		if entitlement.Type == "NUMBER" {
 			found = claims.figuresAt(entitlement, at, local)
-			return claims.denialAt(found != nil && found.limit != nil, at), found
+			denial = claims.denialAt(found != nil && found.limit != nil, at)
+		} else {
+			denial = claims.denialAt(isGranted(entitlement, at), at)
 		}
-		return claims.denialAt(isGranted(entitlement, at), at), nil
+		claims.known.put(slug, claims.dated(entitlement, at, denial, found))
+		return denial, found
 	}
 	if claims.Complete {
 		return "ENTITLEMENT_NOT_FOUND", nil
@@ -149,10 +191,20 @@ func (claims *Claims) trancheFor(local *Local) *Tranche {
 	return nil
 }
 
+// usagePeriodAt returns the usage period at an instant. A lifetime begins with the license, and is its period before that too.
+func (claims *Claims) usagePeriodAt(name string, at int64) *Period {
+	if name == "LIFETIME" {
+		if begins, isTime := values.Millis(claims.License.Start); isTime && at < begins {
+			at = begins
+		}
+	}
+	return claims.periodAt(name, at)
+}
+
 func (claims *Claims) figuresAt(entitlement *Entitlement, at int64, local *Local) *figures {
 	members := entitlement.Members
 	name, _ := values.StringOf(members["period"])
-	period := claims.periodAt(name, at)
+	period := claims.usagePeriodAt(name, at)
 	start := ""
 	if period != nil {
 		start = period.Start
@@ -172,20 +224,15 @@ func (claims *Claims) figuresAt(entitlement *Entitlement, at int64, local *Local
 	}
 	aggregation, _ := values.StringOf(members["aggregation"])
 	isSpent := aggregation == "SUM" || aggregation == "COUNT"
-	amountFor := func(amounts Amounts) *big.Rat {
-		if !isSpent {
-			return new(big.Rat)
-		}
-		return atLeastZero(values.Rat(amounts[entitlement.Slug][start]))
+	part := claims.partOf(entitlement.Slug, start, local)
+	spent, reserved, returned, mine, unspent := new(big.Rat), new(big.Rat), new(big.Rat), new(big.Rat), new(big.Rat)
+	if isSpent {
+		spent, reserved, returned = part.amounts()
 	}
-	spent, reserved, mine, unspent := new(big.Rat), new(big.Rat), new(big.Rat), new(big.Rat)
-	if local != nil {
-		spent, reserved = amountFor(local.Spent), amountFor(local.Reserved)
-	}
-	if tranche := claims.trancheFor(local); tranche != nil && isSpent {
+	if tranche := part.tranche; tranche != nil && isSpent {
 		mine = atLeastZero(amountIn(values.Object(tranche.Of[entitlement.Slug])[start]))
 		if at < tranche.Until*1000 {
-			unspent = atLeastZero(minus(minus(mine, spent), reserved))
+			unspent = atLeastZero(minus(minus(minus(mine, spent), reserved), returned))
 		}
 	}
 	grant := grantAt(entitlement, at)
@@ -195,8 +242,9 @@ func (claims *Claims) figuresAt(entitlement *Entitlement, at int64, local *Local
 		percent:     atLeastZero(amountIn(grant["overagePercent"])),
 		usage:       plus(minus(used, held), spent),
 		// What this product spent of its own hold is usage. No other client can spend what is left of it.
-		others:  atLeastZero(minus(atLeastZero(minus(held, least(mine, spent))), unspent)),
+		others:  atLeastZero(minus(minus(atLeastZero(minus(held, least(mine, spent))), unspent), returned)),
 		unspent: unspent,
 		period:  period,
+		local:   part,
 	}
 }

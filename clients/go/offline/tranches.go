@@ -34,11 +34,16 @@ type item struct {
 	amount      *big.Rat
 }
 
-// itemAt reads a check. Seats, and what is measured in other ways, cannot be consumed.
+// isConsumable is false for seats, and for what is measured in other ways.
+func (one *figures) isConsumable() bool {
+	return one.period != nil && (one.aggregation == "SUM" || one.aggregation == "COUNT")
+}
+
+// itemAt reads a check.
 func (claims *Claims) itemAt(check Check, at int64, local *Local) item {
 	denial, found := claims.termsAt(check.Entitlement, at, local)
 	read := item{slug: check.Entitlement, fault: denial, figures: found, amount: requestedIn(check)}
-	if found != nil && denial == "" && (found.period == nil || found.aggregation != "SUM" && found.aggregation != "COUNT") {
+	if found != nil && denial == "" && !found.isConsumable() {
 		read.fault = "INVALID_REQUEST"
 	}
 	if read.amount == nil {
@@ -100,4 +105,22 @@ func refillOf(items []item) []Refill {
 		refill = append(refill, Refill{one.slug, one.figures.period.Start, values.Text(need)})
 	}
 	return refill
+}
+
+// Spendable is what a tranche can pay of an entitlement: its period, and what is unspent of it. It is false for what is not
+// granted, has no limit, or is neither a SUM nor a COUNT.
+func (claims *Claims) Spendable(slug string, at time.Time, local *Local) (period Period, unspent string, isSpendable bool) {
+	denial, found := claims.termsAt(slug, millisOrNow(at), local)
+	if denial != "" || found == nil || !found.isConsumable() || found.limit == nil || found.isUnlimited() {
+		return Period{}, "", false
+	}
+	return *found.period, values.Text(found.unspent), true
+}
+
+// WithTranche returns the claims with another tranche, or with none: a snapshot that came after the last refill has none, and the
+// tranche of that one still pays.
+func (claims *Claims) WithTranche(tranche *Tranche) *Claims {
+	other := *claims
+	other.Tranche, other.known = tranche, newKnown()
+	return &other
 }

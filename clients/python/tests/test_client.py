@@ -1,4 +1,4 @@
-"""How the client calls: retries, timeouts, policies, seats and flags."""
+"""How the client calls in remote mode: retries, timeouts, policies, seats and flags."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import unittest
 from unittest import mock
 
 import keyshelf
-from keyshelf import CLOSED, FAIL, OPEN, last_known
+from keyshelf import CLOSED, FAIL, OPEN
 from keyshelf.amounts import decimal_of, json_text
 
 from .server import Reply, Request, Script, Server
@@ -19,7 +19,7 @@ NO_LISTENER = "http://127.0.0.1:1"
 
 
 def client_of(server: Server, **options) -> keyshelf.Client:
-    return keyshelf.Client(server.url, "ksh_0123456789", **options)
+    return keyshelf.Client(server.url, "ksh_0123456789", mode="remote", **options)
 
 
 def granted(request: Request) -> Reply:
@@ -51,11 +51,11 @@ class Calls(unittest.TestCase):
     def test_the_token_may_change_and_is_in_no_error(self) -> None:
         tokens = iter(["ksh_first", "ksh_second"])
         with Server(after(UNAVAILABLE)) as server:
-            keyshelf.Client(server.url, lambda: next(tokens)).check("globex-prod", "sso")
+            keyshelf.Client(server.url, lambda: next(tokens), mode="remote").check("globex-prod", "sso")
             sent = [request.headers["authorization"] for request in server.requests]
             self.assertEqual(sent, ["Bearer ksh_first", "Bearer ksh_second"])
         with self.assertRaises(keyshelf.ConnectionFailed) as failed:
-            keyshelf.Client(NO_LISTENER, "ksh_secret", retries=0).check("globex-prod", "sso")
+            keyshelf.Client(NO_LISTENER, "ksh_secret", mode="remote", retries=0).check("globex-prod", "sso")
         self.assertNotIn("ksh_secret", str(failed.exception))
 
     def test_no_redirect_is_followed(self) -> None:
@@ -81,11 +81,11 @@ class Calls(unittest.TestCase):
             silent.listen()
             url = f"http://127.0.0.1:{silent.getsockname()[1]}"
             with self.assertRaises(keyshelf.ConnectionFailed):
-                keyshelf.Client(url, "ksh_0", timeout=0.1, retries=0).check("globex-prod", "sso")
+                keyshelf.Client(url, "ksh_0", mode="remote", timeout=0.1, retries=0).check("globex-prod", "sso")
 
     def test_an_empty_slug_and_a_wrong_address_are_errors_of_the_program(self) -> None:
         with self.assertRaises(ValueError):
-            keyshelf.Client(NO_LISTENER, "ksh_0").check("", "sso")
+            keyshelf.Client(NO_LISTENER, "ksh_0", mode="remote").check("", "sso")
         with self.assertRaises(ValueError):
             keyshelf.Client("keyshelf.example", "ksh_0")
 
@@ -98,23 +98,17 @@ class Calls(unittest.TestCase):
 
 class Away(unittest.TestCase):
     def test_the_caller_decides(self) -> None:
-        client = keyshelf.Client(NO_LISTENER, "ksh_0", retries=0)
+        client = keyshelf.Client(NO_LISTENER, "ksh_0", mode="remote", retries=0)
         self.assertTrue(client.check("globex-prod", "sso", when_away=OPEN).allowed)
         self.assertFalse(client.check("globex-prod", "sso", when_away=CLOSED).allowed)
-        for policy in (FAIL, last_known(60)):
-            with self.assertRaises(keyshelf.ConnectionFailed):
-                client.check("globex-prod", "sso", when_away=policy)
-
-    def test_the_last_answer_is_known_with_its_age(self) -> None:
-        with Server(lambda request, number: granted(request) if number == 0 else UNAVAILABLE) as server:
-            client = client_of(server, retries=0)
-            client.check("globex-prod", "api-calls", 5)
-            answer = client.check("globex-prod", "api-calls", 5, when_away=last_known(60))
-            self.assertEqual((answer.allowed, answer.source), (True, "lastKnown"))
-            assert answer.age is not None
-            self.assertTrue(0 <= answer.age < 60)
-            more = client.check_all("globex-prod", [("api-calls", 6), "sso"], when_away=last_known(60, CLOSED))
-            self.assertEqual((more.allowed, more.confirmed), (False, False))
+        with self.assertRaises(keyshelf.ConnectionFailed):
+            client.check("globex-prod", "sso", when_away=FAIL)
+        with self.assertRaises(keyshelf.ConnectionFailed):
+            client.check("globex-prod", "sso")
+        denying = keyshelf.Client(NO_LISTENER, "ksh_0", mode="remote", retries=0, when_away=CLOSED)
+        result = denying.check_all("globex-prod", ["sso", "api-calls"])
+        self.assertEqual((result.allowed, result.confirmed, result.checks[1].reason), (False, False, "SERVICE_AWAY"))
+        self.assertEqual((result.checks[0].source, result.checks[0].age), ("policy", None))
 
     def test_a_rejection_is_not_away(self) -> None:
         with Server(lambda _request, _n: Reply(401, '{"code":"Auth.InvalidCredential"}')) as server:
@@ -132,35 +126,22 @@ class Away(unittest.TestCase):
 class Clocks(unittest.TestCase):
     DAY = 86_400.0
 
-    def sources_after(self, wall: float, monotonic: float) -> tuple[str, str, bool]:
-        """Who answers a check and flags, and whether a seat is held, when the clocks have moved on by this."""
-        replies = {"check": granted, "flags": lambda _: Reply(200, Flags.FLAGS), "leases": lambda _: Seats.LEASE}
+    def is_held_after(self, wall: float, monotonic: float) -> bool:
+        """Whether a seat of a minute is held when the clocks have moved on by this."""
         clock = mock.Mock()
         clock.time.return_value, clock.monotonic.return_value = 1_000_000.0, 1_000.0
-
-        def script(request: Request, _number: int) -> Reply:
-            reply = replies.pop(request.path.rpartition("/")[2], None)
-            return UNAVAILABLE if reply is None else reply(request)
-
-        with Server(script) as server, mock.patch("keyshelf.clocks.time", clock):
-            client = client_of(server, retries=0)
-            client.check("globex-prod", "sso")
-            client.flags({})
-            seat = client.acquire_seat("globex-prod", "editors", "anna", ttl=60)
+        with Server(lambda _request, _n: Seats.LEASE) as server, mock.patch("keyshelf.clocks.time", clock):
+            seat = client_of(server, retries=0).acquire_seat("globex-prod", "editors", "anna", ttl=60)
             clock.time.return_value += wall
             clock.monotonic.return_value += monotonic
-            answer = client.check("globex-prod", "sso", when_away=last_known(60, CLOSED))
-            return answer.source, client.flags({}, max_age=60).source, seat.is_held
+            return seat.is_held
 
-    def test_answers_are_known_while_both_clocks_go_on(self) -> None:
-        self.assertEqual(self.sources_after(30, 30), ("lastKnown", "lastKnown", True))
-
-    def test_a_clock_that_is_set_back_keeps_no_answer_alive(self) -> None:
-        self.assertEqual(self.sources_after(-6 * self.DAY, self.DAY), ("policy", "default", False))
-        self.assertEqual(self.sources_after(-self.DAY, 0)[:2], ("policy", "default"))
+    def test_a_seat_is_held_while_both_clocks_say_so(self) -> None:
+        self.assertTrue(self.is_held_after(30, 30))
+        self.assertFalse(self.is_held_after(-6 * self.DAY, self.DAY))
 
     def test_the_sleep_of_a_machine_counts(self) -> None:
-        self.assertEqual(self.sources_after(self.DAY, 0), ("policy", "default", False))
+        self.assertFalse(self.is_held_after(self.DAY, 0))
 
 
 class Bodies(unittest.TestCase):
@@ -251,16 +232,33 @@ class Flags(unittest.TestCase):
             client.flags({"targetingKey": "initech-prod"})
             self.assertNotIn("if-none-match", server.requests[2].headers)
 
-    def test_the_last_values_are_known_with_their_age(self) -> None:
+    def test_without_the_service_each_flag_has_its_default_if_the_caller_says_so(self) -> None:
         with Server(lambda _request, number: Reply(200, self.FLAGS) if number == 0 else UNAVAILABLE) as server:
             client = client_of(server, retries=0)
             client.flags({"targetingKey": "globex-prod"})
-            known = client.flags({"targetingKey": "globex-prod"}, max_age=60)
-            self.assertEqual((known.source, known.boolean("a", False)), ("lastKnown", True))
-            unknown = client.flags({"targetingKey": "initech-prod"}, max_age=60)
-            self.assertEqual((unknown.source, unknown.boolean("a", False), unknown.age), ("default", False, None))
+            away = client.flags({"targetingKey": "globex-prod"}, when_away=CLOSED)
+            self.assertEqual((away.source, away.boolean("a", False), away.age), ("policy", False, None))
             with self.assertRaises(keyshelf.ProblemError):
                 client.flags({"targetingKey": "globex-prod"})
+
+
+class Reservations(unittest.TestCase):
+    HELD = Reply(201, '{"id":"r-1","expiresAt":"2026-01-31T09:09:00.000Z"}')
+
+    def test_what_was_used_is_committed_and_what_was_not_is_released(self) -> None:
+        replies = [self.HELD, Reply(None), Reply(200, "{}"), self.HELD, Reply(404, '{"code":"Reservation.NotFound"}')]
+        with Server(lambda _request, number: replies[number]) as server:
+            client = client_of(server)
+            with client.reserve("globex-prod", "exports", "2.5", ttl=60) as reserved:
+                reserved.commit(2)
+            with client.reserve("globex-prod", "exports"):
+                pass
+            sent = server.requests
+            self.assertEqual([request.method for request in sent], ["POST", "POST", "POST", "POST", "DELETE"])
+            self.assertEqual(json.loads(sent[0].body), {"quantity": 2.5, "expiresInSeconds": 60})
+            # The response to the first commit was lost: the second one has its key.
+            self.assertEqual(sent[1].headers["idempotency-key"], sent[2].headers["idempotency-key"])
+            self.assertTrue(sent[4].path.endswith("/reservations/r-1"))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from typing import Any, Callable
 from unittest import mock
 
 import keyshelf
-from keyshelf import FAIL, OPEN, ConfigurationError, WhenAway, last_known
+from keyshelf import FAIL, OPEN, ConfigurationError, WhenAway
 
 from .vectors import read
 
@@ -42,7 +42,7 @@ class Unreachable(unittest.TestCase):
         self.addCleanup(patch.stop)
 
     def client(self, base_url: Any = ADDRESS, token: Any = TOKEN, **options: Any) -> keyshelf.Client:
-        return keyshelf.Client(base_url, token, **{"retries": 0, **options})
+        return keyshelf.Client(base_url, token, **{"mode": "remote", "retries": 0, **options})
 
     def assert_configuration(self, call: Callable[[], Any], setting: str, value: Any = None) -> None:
         with self.assertRaises(ConfigurationError) as raised:
@@ -82,7 +82,7 @@ class Vectors(Unreachable):
             read = self.client(token=lambda: token)
 
             def check(client: keyshelf.Client) -> Any:
-                return client.check("globex-prod", "sso", when_away=last_known(60, OPEN))
+                return client.check("globex-prod", "sso", when_away=OPEN)
 
             with self.subTest(case["id"]):
                 self.sent.clear()
@@ -184,7 +184,7 @@ class Faults(Unreachable):
         client = self.client(token=away)
         for call in (
             lambda: client.check("globex-prod", "sso", when_away=OPEN),
-            lambda: client.flags({"targetingKey": "globex-prod"}, max_age=60),
+            lambda: client.flags({"targetingKey": "globex-prod"}, when_away=OPEN),
             lambda: client.acquire_seat("globex-prod", "editors", "anna"),
             lambda: client.call("GET", "/me"),
         ):
@@ -203,19 +203,15 @@ class Faults(Unreachable):
             self.assert_fault(lambda: client.check("globex-prod", "exports", amount, when_away=OPEN))
         for slug in ("", "a\ud800", "a\n", 7):
             self.assert_fault(lambda: client.check_all("globex-prod", [(slug, 1)], when_away=OPEN))  # type: ignore
-        policies = ("open", "Open", True, None, WhenAway("allow"), WhenAway(OPEN))  # type: ignore[arg-type]
+        policies = ("open", "Open", True, WhenAway("allow"), WhenAway(OPEN))  # type: ignore[arg-type]
         for policy in policies:
             self.assert_fault(lambda: client.check("globex-prod", "sso", when_away=policy))  # type: ignore[arg-type]
-        for age in (math.nan, -1, "60", None):
-            self.assert_fault(lambda: last_known(age))  # type: ignore[arg-type]
-            self.assert_fault(lambda: client.flags({}, max_age=-1 if age is None else age))  # type: ignore[arg-type]
-        self.assert_fault(lambda: last_known(60, "open"))  # type: ignore[arg-type]
         for at in ("2026-01-31", "soon", datetime(2026, 1, 31), 7):
             self.assert_fault(lambda: client.check("globex-prod", "sso", at=at, when_away=OPEN))  # type: ignore
         for checks in ([], ["sso"] * 101):
             self.assert_fault(lambda: client.check_all("globex-prod", checks, when_away=OPEN))  # type: ignore
         for value in ({"n": math.nan}, {"n": -math.inf}, {"t": "\ud800"}, {"\udfff": 1}, {"s": {1}}, cyclic):
-            self.assert_fault(lambda: client.flags(value, max_age=60))
+            self.assert_fault(lambda: client.flags(value, when_away=OPEN))
             self.assert_fault(lambda: client.acquire_seat("globex-prod", "editors", "anna", metadata=value))
         for ttl in (math.nan, 0, -1, math.inf):
             self.assert_fault(lambda: client.acquire_seat("globex-prod", "editors", "anna", ttl=ttl))  # type: ignore

@@ -7,9 +7,7 @@ import unittest
 from typing import Any
 
 import keyshelf
-from keyshelf.amounts import decimal_of, parse_json, text_of
-from keyshelf.away import FAIL, KnownAnswers, WhenAway, answer_of
-from keyshelf.clocks import Reading
+from keyshelf.amounts import parse_json, text_of
 from keyshelf.problems import ProblemError
 from keyshelf.retry import delay_before_retry, is_away
 
@@ -20,7 +18,7 @@ AMOUNTS = ("limit", "usage", "remaining", "overage")
 
 
 def client_of(server: Server) -> keyshelf.Client:
-    return keyshelf.Client(server.url, "ksh_0123456789", retries=0)
+    return keyshelf.Client(server.url, "ksh_0123456789", mode="remote", retries=0)
 
 
 def answer_members(answer: keyshelf.Answer) -> dict[str, Any]:
@@ -114,31 +112,6 @@ class Checks(unittest.TestCase):
                     "allowed": result.allowed,
                     "checks": [answer_members(answer) for answer in result.checks],
                 }
-                self.assertEqual(actual, case["expected"])
-
-
-class Away(unittest.TestCase):
-    def test_each_case(self) -> None:
-        for case in read("away")["cases"]:
-            with self.subTest(case["id"]):
-                known, call, policy = KnownAnswers(), case["call"], case["policy"]
-                for one in case["known"]:
-                    answer = answer_of({"entitlement": one["entitlement"], **one["answer"]})
-                    at = Reading(one["at"], one.get("monotonicAt", one["at"]))
-                    known.remember(one["instance"], decimal_of(one["requested"]), answer, at)
-                otherwise = WhenAway(policy["otherwise"]) if "otherwise" in policy else FAIL
-                when_away = WhenAway(policy["whenAway"], policy.get("maxAgeSeconds", 0), otherwise)
-                requested = decimal_of(call["requested"])
-                now = Reading(call["now"], call.get("monotonicNow", call["now"]))
-                recalled = known.recall(call["instance"], call["entitlement"], requested, when_away, now)
-                actual: Any = "AWAY"
-                if recalled is not None:
-                    actual = {
-                        "allowed": recalled.allowed,
-                        "reason": recalled.reason,
-                        "source": recalled.source,
-                        "ageSeconds": recalled.age,
-                    }
                 self.assertEqual(actual, case["expected"])
 
 

@@ -5,6 +5,8 @@
  * nothing about the request.
  */
 
+import { own } from "../../../src/offline/values/Unknown.ts"
+
 /** What decides about a response. */
 export interface ResponseHead {
   readonly status: number
@@ -27,11 +29,6 @@ const WITH_BODY: ReadonlyArray<number> = [200, 201, 202]
 
 const mediaTypeOf = ({ contentType }: ResponseHead): string => contentType?.split(";", 1)[0]?.trim().toLowerCase() ?? ""
 
-const ownOf = (body: unknown, name: string): unknown =>
-  typeof body === "object" && body !== null && Object.hasOwn(body, name)
-    ? (body as Readonly<Record<string, unknown>>)[name]
-    : undefined
-
 /** Whether a response is JSON. One that names no media type is read as JSON: its form decides then. */
 export const isJson = (head: ResponseHead): boolean => ["", JSON_BODY].includes(mediaTypeOf(head))
 
@@ -44,7 +41,7 @@ export const isResult = (head: ResponseHead, promised: ReadonlyArray<string>): b
 
 /** The status of a problem is that of its response, unless something changed one of them on the way. */
 const isProblem = (head: ResponseHead, body: unknown): boolean => {
-  const [code, status = head.status, type = PROBLEM_TYPE] = ["code", "status", "type"].map((name) => ownOf(body, name))
+  const [code, status = head.status, type = PROBLEM_TYPE] = ["code", "status", "type"].map((name) => own(body, name))
   return (
     mediaTypeOf(head) === PROBLEM &&
     head.status >= 400 &&
@@ -58,15 +55,15 @@ const isProblem = (head: ResponseHead, body: unknown): boolean => {
 
 /** OpenFeature defines the bodies of 400 and 404 for the evaluation of flags. */
 const isOfrepError = (head: ResponseHead, path: string, body: unknown): boolean => {
-  const code = ownOf(body, "errorCode")
+  const code = own(body, "errorCode")
   const isStatus = head.status === 400 || head.status === 404
   return path.startsWith(OFREP) && isStatus && isJson(head) && typeof code === "string" && OFREP_CODE.test(code)
 }
 
 /** The code of a problem of the service; `HTTP.<status>` if something else responded, such as a proxy. */
 export const codeOf = (head: ResponseHead, path: string, body: unknown): string => {
-  if (isProblem(head, body)) return String(ownOf(body, "code"))
-  return isOfrepError(head, path, body) ? String(ownOf(body, "errorCode")) : `HTTP.${head.status}`
+  if (isProblem(head, body)) return String(own(body, "code"))
+  return isOfrepError(head, path, body) ? String(own(body, "errorCode")) : `HTTP.${head.status}`
 }
 
 /** Whether a code is that of a response of something other than the service. */

@@ -88,7 +88,8 @@ const readText = async (response: Response): Promise<string> => {
   }
 }
 
-const parse = (text: string): unknown => {
+/** The JSON of a body, or its text if it is none. */
+export const jsonOrText = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {
@@ -147,7 +148,7 @@ const failureOf = (origin: string, { path }: TextRequest, outcome: TextResponse 
     return { error: failure, status: null, code: null, retryAfter: null, now }
   }
   const { headers, status } = outcome
-  const body = parse(outcome.text)
+  const body = jsonOrText(outcome.text)
   const code = codeOf(headOf(outcome), path, body)
   const error =
     status < 300 || status === 304

@@ -5,7 +5,7 @@ import { useWrite } from "../kernel/Queries.ts"
 import { modules } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { SelectField } from "../widgets/forms/Fields.tsx"
-import { ConfirmDialog, FormDialog } from "../widgets/forms/Form.tsx"
+import { FormDialog } from "../widgets/forms/Form.tsx"
 import type { ScopeKinds } from "../widgets/forms/ScopeGrid.tsx"
 import { TokenForm } from "../widgets/tokens/TokenForm.tsx"
 import { UnseenSecret } from "../widgets/tokens/Tokens.tsx"
@@ -92,31 +92,5 @@ export const RotateToken = ({
       />
       <UnseenSecret error={write.error} />
     </FormDialog>
-  )
-}
-
-export const RevokeToken = ({
-  account,
-  onClose,
-  token,
-}: {
-  readonly account: ServiceAccount
-  readonly token: Token
-  readonly onClose: () => void
-}) => {
-  const write = useWrite("DELETE /api/service-accounts/:serviceAccountSlug/tokens/:tokenSlug", {
-    ...STALE,
-    done: onClose,
-  })
-  return (
-    <ConfirmDialog
-      title={t.revoke(token.name)}
-      submit={common.common.revoke}
-      onClose={onClose}
-      write={write}
-      onConfirm={() => write.mutate({ params: { serviceAccountSlug: account.slug, tokenSlug: token.slug } })}
-    >
-      <p>{t.revokeText}</p>
-    </ConfirmDialog>
   )
 }

@@ -10,11 +10,12 @@ import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
 import { SecretDialog } from "../widgets/Secret.tsx"
 import { RowAction } from "../widgets/records/RowAction.tsx"
+import { RevokeToken } from "../widgets/tokens/RevokeToken.tsx"
 import { tokenColumns } from "../widgets/tokens/Tokens.tsx"
 import { validityOf } from "../widgets/tokens/Validity.tsx"
 import { Empty } from "../widgets/States.tsx"
 import { t } from "./texts.en.ts"
-import { IssueToken, RevokeToken, RotateToken } from "./TokenDialogs.tsx"
+import { IssueToken, RotateToken } from "./TokenDialogs.tsx"
 
 type Opened =
   | { readonly kind: "issue" }
@@ -71,7 +72,9 @@ export const Tokens = ({ account }: { readonly account: ServiceAccount }) => {
       {opened?.kind === "rotate" && (
         <RotateToken account={account} token={opened.token} onClose={close} onSecret={shown} />
       )}
-      {opened?.kind === "revoke" && <RevokeToken account={account} token={opened.token} onClose={close} />}
+      {opened?.kind === "revoke" && (
+        <RevokeToken owner={{ serviceAccountSlug: account.slug }} token={opened.token} onClose={close} />
+      )}
       {opened?.kind === "secret" && (
         <SecretDialog secret={{ title: t.secret, hint: t.secretHint, value: opened.secret }} onClose={close} />
       )}

@@ -1,21 +1,21 @@
 /** The frame of every screen: navigation by scopes, search, and the account. */
 import { Link, Outlet, useMatches, useRouterState } from "@tanstack/react-router"
-import { LogOut, Menu as MenuIcon, Search } from "lucide-react"
+import { CircleQuestionMark, LogOut, Menu as MenuIcon, Search } from "lucide-react"
 import { lazy, Suspense, useEffect, useState } from "react"
 import { config } from "../kernel/Config.ts"
 import { allows } from "../kernel/Scopes.ts"
 import { signOut, useSession } from "../kernel/Session.ts"
 import { t } from "../kernel/texts.en.ts"
+import { usePath } from "../kernel/Url.ts"
 import { Announcer } from "../widgets/Announcer.tsx"
 import { IconButton } from "../widgets/Button.tsx"
 import { PageHead } from "../widgets/Page.tsx"
 import { NotAllowed } from "../widgets/States.tsx"
-import { coreNavigation, platformNavigation } from "./navigation.ts"
+import { coreNavigation, guideAt, platformNavigation } from "./navigation.ts"
+import { SearchPalette } from "./SearchPalette.tsx"
 import { useShortcuts } from "./Shortcuts.ts"
 
-// Loaded when they are opened, so that the first screen does not wait for them.
-const loadPalette = () => import("./SearchPalette.tsx")
-const SearchPalette = lazy(loadPalette)
+// Loaded when it is opened, so that the first screen does not wait for it.
 const ShortcutsDialog = lazy(() => import("./ShortcutsDialog.tsx"))
 
 const Navigation = () => {
@@ -48,6 +48,7 @@ const Navigation = () => {
 
 const Account = () => {
   const { me } = useSession()
+  const path = usePath()
   if (me === undefined) return null
   return (
     <div className="side-foot">
@@ -55,6 +56,11 @@ const Account = () => {
         {me.identity.name}
         <small>{me.role ?? me.credential.name}</small>
       </div>
+      {/* In another tab: a reload would sign the person out here. */}
+      <a href={guideAt(path)} target="_blank" rel="noreferrer" className="help" title={t.app.help}>
+        <CircleQuestionMark aria-hidden size={16} />
+        <span className="visually-hidden">{t.app.help}</span>
+      </a>
       <IconButton icon={<LogOut aria-hidden size={16} />} label={t.app.signOut} onPress={() => void signOut()} />
     </div>
   )
@@ -80,8 +86,6 @@ export const Shell = () => {
   const [isMenuOpen, setMenuOpen] = useState(false)
   const path = useRouterState({ select: ({ location }) => location.pathname })
   useEffect(() => setMenuOpen(false), [path])
-  // In time for the first Ctrl-K: what is typed while it loads would be lost.
-  useEffect(() => void loadPalette(), [])
   useShortcuts({ search: () => setSearching(true), help: () => setHelping(true) })
   const organization = me !== undefined && "organization" in me ? me.organization.name : t.app.operator
   const isCore = config().surface === "core"
@@ -119,10 +123,8 @@ export const Shell = () => {
       <main id="main" className="main" tabIndex={-1}>
         <Content />
       </main>
-      <Suspense fallback={null}>
-        {isSearching && <SearchPalette onClose={() => setSearching(false)} />}
-        {isHelping && <ShortcutsDialog onClose={() => setHelping(false)} />}
-      </Suspense>
+      {isSearching && <SearchPalette onClose={() => setSearching(false)} />}
+      <Suspense fallback={null}>{isHelping && <ShortcutsDialog onClose={() => setHelping(false)} />}</Suspense>
       <Announcer />
     </div>
   )

@@ -14,11 +14,13 @@ export const destinations = new Map(
   ),
 )
 
-/** Whether a key belongs to a field, a dialog or a menu. */
+const DIALOGS = "dialog, [role=dialog]"
+
+/** Whether a key belongs to a field, a menu, or a dialog that is open, also before it has the focus. */
 const isTaken = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement &&
-  (target.isContentEditable ||
-    target.closest("input, textarea, select, [role=dialog], [role=menu], [role=listbox]") !== null)
+  document.querySelector(DIALOGS) !== null ||
+  (target instanceof HTMLElement &&
+    (target.isContentEditable || target.closest("input, textarea, select, [role=menu], [role=listbox]") !== null))
 
 const focusFirst = (selector: string) => {
   const element = document.querySelector<HTMLElement>(selector)
@@ -35,6 +37,8 @@ export const useShortcuts = ({ help, search }: { readonly search: () => void; re
     const pressed = (event: KeyboardEvent) => {
       if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k" && isCore) {
         event.preventDefault()
+        // What follows is for the field, and no second letter of a screen.
+        pending.current = 0
         search()
         return
       }

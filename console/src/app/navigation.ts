@@ -31,6 +31,8 @@ interface Entry {
   readonly scope?: Scope
   /** The letter after `g`. */
   readonly letter?: string
+  /** The guide that explains the screen; the one of the console if it has none of its own. */
+  readonly guide?: string
 }
 
 interface Group {
@@ -43,16 +45,36 @@ export const coreNavigation: ReadonlyArray<Group> = [
     title: t.groups.main,
     entries: [
       { to: "/overview", title: t.nav.overview, icon: LayoutDashboard },
-      { to: "/customers", title: t.nav.customers, icon: Building2, scope: "read:customers", letter: "c" },
-      { to: "/instances", title: t.nav.instances, icon: Server, scope: "read:instances", letter: "i" },
+      {
+        to: "/customers",
+        title: t.nav.customers,
+        icon: Building2,
+        scope: "read:customers",
+        letter: "c",
+        guide: "concepts",
+      },
+      {
+        to: "/instances",
+        title: t.nav.instances,
+        icon: Server,
+        scope: "read:instances",
+        letter: "i",
+        guide: "concepts",
+      },
     ],
   },
   {
     title: t.groups.catalogue,
     entries: [
-      { to: "/licenses", title: t.nav.licenses, icon: Layers, scope: "read:licenses", letter: "l" },
+      { to: "/licenses", title: t.nav.licenses, icon: Layers, scope: "read:licenses", letter: "l", guide: "concepts" },
       { to: "/license-migrations", title: t.nav.migrations, icon: ArrowRightLeft, scope: "read:licenses" },
-      { to: "/entitlements", title: t.nav.entitlements, icon: ListChecks, scope: "read:entitlements" },
+      {
+        to: "/entitlements",
+        title: t.nav.entitlements,
+        icon: ListChecks,
+        scope: "read:entitlements",
+        guide: "concepts",
+      },
       { to: "/entitlement-groups", title: t.nav.entitlementGroups, icon: GroupIcon, scope: "read:entitlements" },
     ],
   },
@@ -62,23 +84,43 @@ export const coreNavigation: ReadonlyArray<Group> = [
       { to: "/zones", title: t.nav.zones, icon: Boxes, scope: "read:deployment_zones" },
       { to: "/releases", title: t.nav.releases, icon: Rocket, scope: "read:releases" },
       { to: "/components", title: t.nav.components, icon: Puzzle, scope: "read:components" },
-      { to: "/flags", title: t.nav.flags, icon: Flag, scope: "read:feature_flags" },
+      { to: "/flags", title: t.nav.flags, icon: Flag, scope: "read:feature_flags", guide: "feature-flags" },
     ],
   },
   {
     title: t.groups.activity,
     entries: [
-      { to: "/events", title: t.nav.events, icon: Activity, scope: "read:organizations", letter: "e" },
-      { to: "/webhooks", title: t.nav.webhooks, icon: Webhook, scope: "read:webhooks", letter: "w" },
+      {
+        to: "/events",
+        title: t.nav.events,
+        icon: Activity,
+        scope: "read:organizations",
+        letter: "e",
+        guide: "events",
+      },
+      {
+        to: "/webhooks",
+        title: t.nav.webhooks,
+        icon: Webhook,
+        scope: "read:webhooks",
+        letter: "w",
+        guide: "webhooks",
+      },
     ],
   },
   {
     title: t.groups.administration,
     entries: [
-      { to: "/metadata-fields", title: t.nav.metadata, icon: Braces, scope: "read:metadata_fields" },
-      { to: "/connectors", title: t.nav.connectors, icon: Plug, scope: "read:organizations" },
+      {
+        to: "/metadata-fields",
+        title: t.nav.metadata,
+        icon: Braces,
+        scope: "read:metadata_fields",
+        guide: "metadata-fields",
+      },
+      { to: "/connectors", title: t.nav.connectors, icon: Plug, scope: "read:organizations", guide: "connectors" },
       { to: "/service-accounts", title: t.nav.serviceAccounts, icon: KeyRound, scope: "read:tokens" },
-      { to: "/members", title: t.nav.members, icon: Users, scope: "read:organizations" },
+      { to: "/members", title: t.nav.members, icon: Users, scope: "read:organizations", guide: "sign-in" },
       { to: "/settings", title: t.nav.settings, icon: Settings },
     ],
   },
@@ -92,8 +134,15 @@ export const platformNavigation: ReadonlyArray<Group> = [
       { to: "/users", title: t.nav.users, icon: Users, scope: "read:users" },
       { to: "/credentials", title: t.nav.credentials, icon: KeyRound, scope: "read:tokens" },
       { to: "/connectors", title: t.nav.registry, icon: Plug, scope: "read:organizations" },
-      { to: "/health", title: t.nav.health, icon: Activity },
+      { to: "/health", title: t.nav.health, icon: Activity, guide: "observability" },
       { to: "/settings", title: t.nav.settings, icon: Settings },
     ],
   },
 ]
+
+/** The address of the guide that explains the screen at a path. The service serves its own guides. */
+export const guideAt = (path: string): string => {
+  const entries = [...coreNavigation, ...platformNavigation].flatMap((group) => group.entries)
+  const shown = entries.find(({ to }) => path === to || path.startsWith(`${to}/`))
+  return `/docs/pages/${shown?.guide ?? "console"}`
+}

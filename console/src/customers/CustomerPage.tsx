@@ -9,15 +9,15 @@ import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
 import { nameColumn } from "../widgets/records/Columns.tsx"
 import { ImpactDialog } from "../widgets/records/ImpactDialog.tsx"
-import { Integrations } from "../widgets/records/Integrations.tsx"
 import { ListLink, RecordLink } from "../widgets/records/Links.tsx"
 import {
-  activityTab,
   deleteAction,
   editAction,
+  integrationsTab,
   LastChange,
   pageOf,
   RecordPage,
+  wholeActivityTab,
 } from "../widgets/records/RecordPage.tsx"
 import { Empty, NotAllowed } from "../widgets/States.tsx"
 import { Code } from "../widgets/Tag.tsx"
@@ -104,8 +104,8 @@ const Loaded = ({ record: customer }: { readonly record: Customer }) => {
       }
       tabs={[
         { id: "instances", title: t.instances, content: () => <Instances customer={customer} /> },
-        { id: "integrations", title: t.integrations, content: () => <Integrations records={customer.integrations} /> },
-        activityTab(customer),
+        integrationsTab(customer),
+        wholeActivityTab(customer),
       ]}
     />
   )

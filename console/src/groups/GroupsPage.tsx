@@ -1,4 +1,5 @@
 /** The list of entitlement groups. */
+import { formatAmount } from "../kernel/Amount.ts"
 import { useNavigate } from "@tanstack/react-router"
 import type { EntitlementGroup } from "../kernel/Contract.ts"
 import { useRows } from "../kernel/Queries.ts"
@@ -18,7 +19,7 @@ const columns: ReadonlyArray<Column<EntitlementGroup>> = [
     title: t.count,
     width: "1fr",
     isNumber: true,
-    cell: ({ entitlementSlugs }) => entitlementSlugs.length.toLocaleString(),
+    cell: ({ entitlementSlugs }) => formatAmount(entitlementSlugs.length),
   },
   updatedColumn,
 ]

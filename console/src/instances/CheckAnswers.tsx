@@ -75,8 +75,16 @@ const Answer = ({ answer }: { readonly answer: CheckAnswer }) => (
   </section>
 )
 
-export const CheckAnswers = ({ result }: { readonly result: CheckResult }) => (
-  <div className="stack">
+export const CheckAnswers = ({
+  isOld,
+  result,
+}: {
+  readonly result: CheckResult
+  /** The fields ask something else by now. */
+  readonly isOld: boolean
+}) => (
+  <div className={isOld ? "stack old" : "stack"}>
+    {isOld && <p role="status">{t.checks.old}</p>}
     <p className="muted">
       {formatMoment(result.at)}
       {result.graceEndsAt !== null && ` - ${t.checks.graceEnds(formatBoundary(result.graceEndsAt))}`}

@@ -46,9 +46,11 @@ const newLine = (entitlement: string): Line => ({ id: nextId++, entitlement, req
 export const CheckDialog = ({
   choices,
   entitlement,
+  instanceName,
   instanceSlug,
   onClose,
 }: {
+  readonly instanceName: string
   readonly instanceSlug: string
   readonly entitlement: string
   readonly choices: ReadonlyArray<Choice>
@@ -58,13 +60,19 @@ export const CheckDialog = ({
   const [when, setWhen] = useState("now")
   const [moment, setMoment] = useState("")
   const [answer, setAnswer] = useState<CheckResult>()
+  // What the fields asked when the answer came.
+  const [answered, setAnswered] = useState<string>()
   const [isAsking, setAsking] = useState(false)
   const mayConsume = useCan("write:instances")
-  const check = useWrite("POST /api/instances/:instanceSlug/check", { stale: [], done: setAnswer })
+  const shown = (result: CheckResult, { body }: Request<"POST /api/instances/:instanceSlug/check">) => {
+    setAnswer(result)
+    setAnswered(JSON.stringify({ ...body, consume: undefined }))
+  }
+  const check = useWrite("POST /api/instances/:instanceSlug/check", { stale: [], done: shown })
   const consume = useWrite("POST /api/instances/:instanceSlug/check", {
     stale: ["/api/instances"],
-    done: (result) => {
-      setAnswer(result)
+    done: (result, sent) => {
+      shown(result, sent)
       setAsking(false)
     },
   })
@@ -80,7 +88,7 @@ export const CheckDialog = ({
   const change = (id: number, part: Partial<Line>) =>
     setLines(lines.map((line) => (line.id === id ? { ...line, ...part } : line)))
   return (
-    <Dialog title={t.checks.title} isOpen onClose={onClose} wide>
+    <Dialog title={t.checks.title(instanceName)} isOpen onClose={onClose} wide>
       <Form onSubmit={run}>
         <div className="inline">
           <Segments
@@ -131,7 +139,9 @@ export const CheckDialog = ({
         </div>
       </Form>
       {check.error !== null && <Failure error={check.error} />}
-      {answer !== undefined && <CheckAnswers result={answer} />}
+      {answer !== undefined && (
+        <CheckAnswers result={answer} isOld={answered !== JSON.stringify({ ...request.body, consume: undefined })} />
+      )}
       <details>
         <summary>{t.checks.curl}</summary>
         <pre>{curlOf(instanceSlug, request.body)}</pre>

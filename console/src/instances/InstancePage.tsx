@@ -1,6 +1,6 @@
 /** One instance: what it may use, what it uses, and everything that support asks about it. */
 import { useNavigate } from "@tanstack/react-router"
-import { useState } from "react"
+import { lazy, Suspense, useState } from "react"
 import type { Instance } from "../kernel/Contract.ts"
 import { formatBoundary, words } from "../kernel/Formats.ts"
 import { useUpdate } from "../kernel/forms/Update.ts"
@@ -8,10 +8,17 @@ import { useRead } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { ImpactDialog } from "../widgets/records/ImpactDialog.tsx"
-import { Integrations } from "../widgets/records/Integrations.tsx"
 import { RecordLink } from "../widgets/records/Links.tsx"
 import { MetadataTab } from "../widgets/records/MetadataTab.tsx"
-import { activityTab, deleteAction, editAction, inMenu, pageOf, RecordPage } from "../widgets/records/RecordPage.tsx"
+import {
+  activityTab,
+  deleteAction,
+  editAction,
+  inMenu,
+  integrationsTab,
+  pageOf,
+  RecordPage,
+} from "../widgets/records/RecordPage.tsx"
 import { t as records } from "../widgets/records/texts.en.ts"
 import { Read } from "../widgets/States.tsx"
 import { Code } from "../widgets/Tag.tsx"
@@ -20,11 +27,14 @@ import { EditInstance, updateOf } from "./InstanceForm.tsx"
 import { KeysTab } from "./KeysTab.tsx"
 import { IssueBundle, OfflineTab } from "./OfflineTab.tsx"
 import { OverridesTab } from "./OverridesTab.tsx"
-import { SeatsTab } from "./SeatsTab.tsx"
+import { SeatsTab } from "./usage/SeatsTab.tsx"
 import { TermState } from "./Term.tsx"
-import { useUsage } from "./Usage.ts"
-import { UsageTab } from "./UsageTab.tsx"
+import { TranchesTab } from "./usage/TranchesTab.tsx"
+import { useUsage } from "./usage/Usage.ts"
+import { UsageTab } from "./usage/UsageTab.tsx"
 import { t } from "./texts.en.ts"
+
+const AddOnsTab = lazy(() => import("./AddOnsTab.tsx").then((module) => ({ default: module.AddOnsTab })))
 
 const DeleteInstance = ({ instance, onClose }: { readonly instance: Instance; readonly onClose: () => void }) => {
   const navigate = useNavigate()
@@ -87,7 +97,13 @@ const Loaded = ({ record: instance }: { readonly record: Instance }) => {
     title: entitlementName,
   }))
   const check = (entitlement: string, close: () => void) => (
-    <CheckDialog instanceSlug={slug} entitlement={entitlement} choices={choices} onClose={close} />
+    <CheckDialog
+      instanceName={instance.name}
+      instanceSlug={slug}
+      entitlement={entitlement}
+      choices={choices}
+      onClose={close}
+    />
   )
   return (
     <>
@@ -132,17 +148,33 @@ const Loaded = ({ record: instance }: { readonly record: Instance }) => {
             id: "usage",
             title: t.tabs.usage,
             content: () => (
-              <Read of={usage}>{(found) => <UsageTab instanceSlug={slug} lines={found.lines} onWhy={setWhy} />}</Read>
+              <Read of={usage}>{(found) => <UsageTab instance={instance} lines={found.lines} onWhy={setWhy} />}</Read>
+            ),
+          },
+          {
+            id: "addOns",
+            title: t.tabs.addOns,
+            content: () => (
+              <Suspense fallback={null}>
+                <AddOnsTab instanceSlug={slug} />
+              </Suspense>
             ),
           },
           {
             id: "overrides",
             title: t.tabs.overrides,
-            content: () => <OverridesTab instanceSlug={slug} entitlements={choices.map(({ id }) => id)} />,
+            content: () => (
+              <OverridesTab
+                instanceSlug={slug}
+                licenseSlug={instance.licenseSlug}
+                entitlements={choices.map(({ id }) => id)}
+              />
+            ),
           },
           { id: "seats", title: t.tabs.seats, content: () => <SeatsTab instanceSlug={slug} lines={lines} /> },
           { id: "keys", title: t.tabs.keys, content: () => <KeysTab instanceSlug={slug} /> },
           { id: "offline", title: t.tabs.offline, content: () => <OfflineTab instanceSlug={slug} /> },
+          { id: "tranches", title: t.tabs.tranches, content: () => <TranchesTab instanceSlug={slug} /> },
           {
             id: "metadata",
             title: records.metadata.title,
@@ -150,11 +182,7 @@ const Loaded = ({ record: instance }: { readonly record: Instance }) => {
               <MetadataTab resourceType="INSTANCE" record={instance} mayWrite={mayWrite} update={update} />
             ),
           },
-          {
-            id: "integrations",
-            title: records.integrations.title,
-            content: () => <Integrations records={instance.integrations} />,
-          },
+          integrationsTab(instance),
           activityTab(instance),
         ]}
       />

@@ -65,7 +65,9 @@ export const Page = () => {
           customer={create}
           onClose={() => {
             close()
-            setUrl({ create: undefined })
+            // The page of the customer opened this form.
+            if (create === "") setUrl({ create: undefined })
+            else void navigate({ to: "/customers/$slug", params: { slug: create } })
           }}
           onCreated={(slug) => void navigate({ to: "/instances/$slug", params: { slug } })}
         />

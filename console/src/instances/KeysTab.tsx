@@ -1,6 +1,6 @@
 /** License keys of the instance: issued, rotated, revoked. */
 import { Plus } from "lucide-react"
-import { useState } from "react"
+import { lazy, Suspense, useState } from "react"
 import type { Body, LicenseKey } from "../kernel/Contract.ts"
 import { orUndefined, orUndefinedNumber } from "../kernel/Inputs.ts"
 import { defined, useRows, useWrite } from "../kernel/Queries.ts"
@@ -10,13 +10,17 @@ import { Button } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
 import { CheckField, TextField } from "../widgets/forms/Fields.tsx"
-import { ConfirmDialog, errorAt, FormDialog } from "../widgets/forms/Form.tsx"
+import { errorAt, FormDialog } from "../widgets/forms/Form.tsx"
 import { MomentField } from "../widgets/forms/MomentField.tsx"
 import { SecretDialog } from "../widgets/Secret.tsx"
 import { ValidityTag, validityOf } from "../widgets/tokens/Validity.tsx"
 import { Empty, NotAllowed } from "../widgets/States.tsx"
 import { Code, Moment } from "../widgets/Tag.tsx"
 import { t } from "./texts.en.ts"
+
+const RevokeToken = lazy(() =>
+  import("../widgets/tokens/RevokeToken.tsx").then((module) => ({ default: module.RevokeToken })),
+)
 
 type KeyScope = NonNullable<Body<"POST /api/instances/:instanceSlug/keys">["scopes"]>[number]
 
@@ -130,32 +134,6 @@ const RotateKey = ({
   )
 }
 
-const RevokeKey = ({
-  instanceSlug,
-  licenseKey,
-  onClose,
-}: {
-  readonly instanceSlug: string
-  readonly licenseKey: LicenseKey
-  readonly onClose: () => void
-}) => {
-  const write = useWrite("DELETE /api/instances/:instanceSlug/keys/:keySlug", {
-    stale: ["/api/instances"],
-    done: onClose,
-  })
-  return (
-    <ConfirmDialog
-      title={t.keys.revokeTitle(licenseKey.name)}
-      submit={common.common.revoke}
-      onClose={onClose}
-      write={write}
-      onConfirm={() => write.mutate({ params: { instanceSlug, keySlug: licenseKey.slug } })}
-    >
-      <p>{t.keys.revokeText}</p>
-    </ConfirmDialog>
-  )
-}
-
 type Opened =
   | { readonly kind: "rotate" | "revoke"; readonly key: LicenseKey }
   | { readonly kind: "create" }
@@ -232,7 +210,9 @@ export const KeysTab = ({ instanceSlug }: { readonly instanceSlug: string }) => 
       {opened?.kind === "rotate" && (
         <RotateKey instanceSlug={instanceSlug} licenseKey={opened.key} onClose={close} onIssued={issued} />
       )}
-      {opened?.kind === "revoke" && <RevokeKey instanceSlug={instanceSlug} licenseKey={opened.key} onClose={close} />}
+      <Suspense fallback={null}>
+        {opened?.kind === "revoke" && <RevokeToken owner={{ instanceSlug }} token={opened.key} onClose={close} />}
+      </Suspense>
       {opened?.kind === "secret" && (
         <SecretDialog secret={{ title: t.keys.secret, hint: t.keys.secretHint, value: opened.token }} onClose={close} />
       )}

@@ -1,6 +1,7 @@
 /** Offline bundles of the instance. */
 import { useState } from "react"
 import type { OfflineBundle } from "../kernel/Contract.ts"
+import { downloadText } from "./Download.ts"
 import { formatMoment } from "../kernel/Formats.ts"
 import { orUndefinedNumber } from "../kernel/Inputs.ts"
 import { defined, useRead, useRows, useWrite } from "../kernel/Queries.ts"
@@ -41,7 +42,7 @@ export const IssueBundle = ({
     stale: ["/api/instances"],
     done: ({ bundle }) => setIssued(bundle),
   })
-  if (issued !== undefined) return <BundleText text={issued} onClose={onClose} />
+  if (issued !== undefined) return <BundleText instanceSlug={instanceSlug} text={issued} onClose={onClose} />
   return (
     <FormDialog
       title={t.issueBundle}
@@ -77,7 +78,15 @@ export const IssueBundle = ({
   )
 }
 
-const BundleText = ({ onClose, text }: { readonly text: string; readonly onClose: () => void }) => (
+const BundleText = ({
+  instanceSlug,
+  onClose,
+  text,
+}: {
+  readonly instanceSlug: string
+  readonly text: string
+  readonly onClose: () => void
+}) => (
   <Dialog title={t.offline.bundle} isOpen onClose={onClose}>
     <p>{t.offline.bundleHint}</p>
     <pre tabIndex={0} role="region" aria-label={t.offline.bundle}>
@@ -85,6 +94,7 @@ const BundleText = ({ onClose, text }: { readonly text: string; readonly onClose
     </pre>
     <DialogActions>
       <CopyButton text={text} />
+      <Button onPress={() => downloadText(`${instanceSlug}.bundle`, text)}>{t.offline.download}</Button>
       <Button look="primary" onPress={onClose}>
         {common.common.done}
       </Button>
@@ -101,7 +111,7 @@ const ShowBundle = ({ bundle, onClose }: { readonly bundle: OfflineBundle; reado
       <Read of={found}>{() => null}</Read>
     </Dialog>
   ) : (
-    <BundleText text={found.data.bundle} onClose={onClose} />
+    <BundleText instanceSlug={bundle.instance} text={found.data.bundle} onClose={onClose} />
   )
 }
 
@@ -146,7 +156,7 @@ export const OfflineTab = ({ instanceSlug }: { readonly instanceSlug: string }) 
       cell: (bundle) => (
         <span className="inline">
           <Button look="quiet" onPress={() => setOpened({ kind: "show", bundle })}>
-            {t.offline.download}
+            {t.offline.show}
           </Button>
           {mayWrite && validityOf(bundle) === "valid" && (
             <Button look="quiet" onPress={() => setOpened({ kind: "revoke", bundle })}>

@@ -103,7 +103,11 @@ const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
 export const numberOrText = (text: string): number | string =>
   NUMBER.test(text.trim()) && Number.isFinite(Number(text)) ? exactNumber(text.trim()) : text
 
-const formatter = new Intl.NumberFormat(undefined, { maximumFractionDigits: 18 })
+/** The notation of dates and numbers. The words are English, so a reader of another language gets an English notation with them. */
+export const LOCALE: string | undefined =
+  typeof navigator === "undefined" || /^en\b/i.test(navigator.language) ? undefined : "en-GB"
+
+const formatter = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 18 })
 
 /** An amount in the reader's notation. `Intl` writes text exactly. */
 export const formatAmount = (amount: Amount): string => formatter.format(amount as Intl.StringNumericLiteral)
@@ -125,6 +129,9 @@ const decimalText = (value: number): string => {
   const text = String(value)
   return text.includes("e") ? value.toFixed(18).replace(/\.?0+$/, "") : text
 }
+
+/** `a + b`, exactly. */
+export const sum = (a: Amount, b: Amount): Amount => difference(a, difference(0, b))
 
 /** `a - b`, exactly. */
 export const difference = (a: Amount, b: Amount): Amount => {

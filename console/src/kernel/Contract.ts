@@ -97,10 +97,12 @@ export type Usage = Item<"GET /api/instances/:instanceSlug/entitlements/usage">
 export type UsageEvent = Item<"GET /api/instances/:instanceSlug/entitlements/:entitlementSlug/usage/events">
 export type UsageBucket =
   Answer<"GET /api/instances/:instanceSlug/entitlements/:entitlementSlug/usage/history">["items"][number]
+export type AddOn = Item<"GET /api/instances/:instanceSlug/add-ons">
 export type Override = Item<"GET /api/instances/:instanceSlug/overrides">
 export type Lease = Item<"GET /api/instances/:instanceSlug/entitlements/:entitlementSlug/leases">
 export type LicenseKey = Item<"GET /api/instances/:instanceSlug/keys">
 export type OfflineBundle = Item<"GET /api/instances/:instanceSlug/offline-bundles">
+export type Tranche = Item<"GET /api/instances/:instanceSlug/tranches">
 export type CheckResult = Answer<"POST /api/instances/:instanceSlug/check">
 export type CheckAnswer = CheckResult["checks"][number]
 export type EventRecord = Item<"GET /api/events">

@@ -1,22 +1,26 @@
 /** Dates in the reader's notation: local time with UTC beside it; terms and periods in UTC first, because they end there. */
 
+import { LOCALE } from "./Amount.ts"
+
 /** An hour in milliseconds. */
 export const HOUR_MS = 3_600_000
 
-const local = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" })
-const localShort = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" })
-const utc = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium", timeZone: "UTC" })
-const utcShort = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" })
-const utcDay = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" })
-const utcDayMonth = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" })
-const localTime = new Intl.DateTimeFormat(undefined, { timeStyle: "short" })
-const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" })
-const relativeShort = new Intl.RelativeTimeFormat(undefined, { numeric: "always", style: "short" })
+const local = new Intl.DateTimeFormat(LOCALE, { dateStyle: "medium", timeStyle: "medium" })
+const localShort = new Intl.DateTimeFormat(LOCALE, { dateStyle: "medium", timeStyle: "short" })
+const utc = new Intl.DateTimeFormat(LOCALE, { dateStyle: "medium", timeStyle: "medium", timeZone: "UTC" })
+const utcShort = new Intl.DateTimeFormat(LOCALE, { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" })
+const utcDay = new Intl.DateTimeFormat(LOCALE, { dateStyle: "medium", timeZone: "UTC" })
+const utcDayMonth = new Intl.DateTimeFormat(LOCALE, { day: "numeric", month: "short", timeZone: "UTC" })
+const localDayMonth = new Intl.DateTimeFormat(LOCALE, { day: "numeric", month: "short" })
+const localTime = new Intl.DateTimeFormat(LOCALE, { timeStyle: "short" })
+const relativeShort = new Intl.RelativeTimeFormat(LOCALE, { numeric: "always", style: "short" })
 
 /** A moment: `26 Nov 2026, 12:16:43`. */
 export const formatMoment = (text: string): string => local.format(new Date(text))
 /** A moment without seconds. */
 export const formatMinute = (text: string): string => localShort.format(new Date(text))
+/** The time of a moment of today: `16:24`. */
+export const formatTime = (text: string): string => localTime.format(new Date(text))
 /** The same moment in UTC, for titles. */
 export const formatUtc = (text: string): string => `${utc.format(new Date(text))} UTC`
 
@@ -28,12 +32,13 @@ export const formatBoundary = (text: string): string => {
   return isMidnight(date) ? utcDay.format(date) : `${utcShort.format(date)} UTC`
 }
 
-/** When a period starts again: `1 Dec 00:00 UTC (01:00)`. */
+/** When a period starts again: `1 Dec, 00:00 UTC (01:00)`, with the day here if it is another one. */
 export const formatRestart = (text: string): string => {
   const date = new Date(text)
   const hours = date.toISOString().slice(11, 16)
-  const here = localTime.format(date)
-  return `${utcDayMonth.format(date)}, ${hours} UTC${date.getTimezoneOffset() === 0 ? "" : ` (${here})`}`
+  const [there, day] = [utcDayMonth.format(date), localDayMonth.format(date)]
+  const here = `${day === there ? "" : `${day}, `}${localTime.format(date)}`
+  return `${there}, ${hours} UTC${date.getTimezoneOffset() === 0 ? "" : ` (${here})`}`
 }
 
 const UNITS = [
@@ -50,7 +55,7 @@ export const formatRelative = (text: string, now = Date.now()): string => {
   for (const [unit, length] of UNITS) {
     if (Math.abs(seconds) >= length) return relativeShort.format(Math.trunc(seconds / length), unit)
   }
-  return relative.format(0, "minute")
+  return "just now"
 }
 
 /** Whole days from now, at least 0. */
@@ -64,11 +69,30 @@ export const plusDays = (text: string, days: number): string =>
 /** A duration of milliseconds: `1.2 s`, `34 ms`. */
 export const formatDuration = (ms: number): string => (ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`)
 
+/** The seconds of the units in which people say durations. */
+export const DURATION_UNITS = { day: 86_400, hour: 3_600, minute: 60, second: 1 } as const
+
+/** A duration of seconds in the largest unit that holds it without a rest. */
+export const durationOf = (seconds: number): { readonly count: number; readonly unit: keyof typeof DURATION_UNITS } => {
+  const units = Object.keys(DURATION_UNITS) as Array<keyof typeof DURATION_UNITS>
+  const unit = units.find((one) => seconds % DURATION_UNITS[one] === 0) ?? "second"
+  return { count: seconds / DURATION_UNITS[unit], unit }
+}
+
+/** A duration of seconds in words: `7 days`. */
+export const formatSeconds = (seconds: number): string => {
+  const { count, unit } = durationOf(seconds)
+  return new Intl.NumberFormat(LOCALE, { style: "unit", unit, unitDisplay: "long" }).format(count)
+}
+
 /** An enumeration's constant in words: `LIMIT_REACHED` is "Limit reached". */
 export const words = (constant: string): string => {
   const text = constant.replaceAll("_", " ").toLowerCase()
   return text.slice(0, 1).toUpperCase() + text.slice(1)
 }
+
+/** The name of an event in words. What was created says so: `CUSTOMER_CREATION` is "Customer created". */
+export const eventWords = (name: string): string => words(name.replace(/_CREATION$/, "_CREATED"))
 
 /** The beginning of this hour. Requests with it stay the same for a while, so their answers stay in the cache. */
 export const thisHour = (): string => new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS).toISOString()

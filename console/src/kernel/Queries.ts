@@ -98,6 +98,8 @@ export interface Rows<T> {
   readonly hasMore: boolean
   readonly isLoadingMore: boolean
   readonly error: Error | null
+  /** Why the last try of a read that is repeated failed. */
+  readonly failureReason?: Error | null
   readonly loadMore: () => void
   readonly retry: () => void
 }
@@ -171,6 +173,7 @@ export const useRows = <O extends ListOperation>(
     hasMore: query.hasNextPage,
     isLoadingMore: query.isFetchingNextPage,
     error: query.error,
+    failureReason: query.failureReason,
     loadMore: () => {
       // Several places may want the next page of one list: the first request serves all.
       if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage({ cancelRefetch: false })

@@ -1,11 +1,20 @@
 /** What the URL contains: the record of the page, filters and tabs. */
-import { useNavigate, useParams, useSearch } from "@tanstack/react-router"
+import { useLocation, useNavigate, useParams, useSearch } from "@tanstack/react-router"
 import { useCallback } from "react"
 
 /** A part of the path, such as the slug of the record. */
 export const usePathName = (name = "slug"): string => {
   const params: Readonly<Record<string, string | undefined>> = useParams({ strict: false })
   return params[name] ?? ""
+}
+
+/** The path of the screen, below the console. */
+export const usePath = (): string => useLocation().pathname.replace(/^\/console(?=\/|$)/, "")
+
+/** The path of the list that the record of the page is in. */
+export const useListPath = (): string => {
+  const path = usePath()
+  return path.slice(0, path.lastIndexOf("/"))
 }
 
 type Texts = Readonly<Record<string, string | undefined>>

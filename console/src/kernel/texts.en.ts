@@ -1,6 +1,7 @@
 /** The texts that all screens share, by key. Each screen keeps its own in its folder, so that they load with it. */
+import { formatAmount } from "./Amount.ts"
 
-const plural = (count: number, one: string, many: string) => `${count.toLocaleString()} ${count === 1 ? one : many}`
+const plural = (count: number, one: string, many: string) => `${formatAmount(count)} ${count === 1 ? one : many}`
 
 export const t = {
   common: {
@@ -9,7 +10,7 @@ export const t = {
     copy: "Copy",
     copied: "Copied",
     notCopied: "The browser did not allow copying",
-    stored: "I have stored it",
+    stored: "I have saved it",
     done: "Done",
     more: "Load more",
     save: "Save",
@@ -40,28 +41,30 @@ export const t = {
     removeRow: (name: string) => `Remove ${name}`,
     noSuggestion: "Nothing matches",
     count: (count: number, hasMore: boolean) =>
-      `${count.toLocaleString()}${hasMore ? "+" : ""} ${count === 1 ? "row" : "rows"}`,
+      `${formatAmount(count)}${hasMore ? "+" : ""} ${count === 1 ? "row" : "rows"}`,
     by: (who: string) => `by ${who}`,
     people: (count: number) => plural(count, "person", "people"),
-    readDocs: "Documentation",
     saved: "Saved",
   },
   states: {
     loading: "Loading",
     unexpected: "The page failed",
     copyErrorId: "Copy the error id",
+    busy: (seconds: number) => `Busy, again in ${seconds} s`,
     tryAgain: "Try again",
     tryAgainIn: (seconds: number) => `Try again in ${seconds} s`,
     notAllowed: "You do not have access to this",
     needsScope: (scope: string) => `This page needs the scope ${scope}. Ask an administrator for it.`,
-    readOnly: "You can read this. Changing it needs a scope that you do not have.",
+    readOnly: (scope: string) => `Read-only: your token lacks ${scope}.`,
     gone: "It no longer exists",
     goneDetail: "Someone deleted it while this page was open.",
+    backTo: (list: string) => `Back to ${list.toLowerCase()}`,
     notFound: "Page not found",
     notFoundDetail: "The link may be old, or the record was deleted.",
     noMatch: "Nothing matches the filter",
     noMatchDetail: "Change or clear the filter to see more.",
   },
+  discard: { title: "Discard what you typed?", keep: "Keep editing", discard: "Discard" },
   conflict: {
     title: "Someone else changed this in the meantime",
     detail: "Nothing was saved. Use the stored values, or keep yours and save again.",
@@ -76,11 +79,14 @@ export const t = {
     navigation: "Screens",
     menu: "Menu",
     search: "Search",
-    searchAll: "Search customers, instances, licenses, entitlements and zones",
+    searchAll: "Search records and screens",
+    searchAllOf: (records: string) => `Show all ${records}`,
+    screens: "Screens",
     searchHint: "Type a name, a slug or an id of another system.",
-    searchNone: "No record begins with this text.",
+    searchNone: (text: string) => `No results for "${text}"`,
     searching: "Searching...",
     signOut: "Sign out",
+    help: "Help for this screen",
     account: "Account",
     live: "Changes appear as they happen",
     shortcuts: "Keyboard shortcuts",
@@ -132,11 +138,11 @@ export const t = {
   },
   impact: {
     title: "What would happen",
-    at: (time: string) => `Dry run of ${time}`,
-    again: "Again",
+    at: (time: string) => `Preview, ${time}`,
+    again: "Refresh",
     events: "Events",
     none: "No other record is affected.",
     shown: (shown: number, count: number, truncated: boolean) =>
-      `${count.toLocaleString()}${truncated ? "+" : ""}${shown < count ? ` (${shown.toLocaleString()} shown)` : ""}`,
+      `${formatAmount(count)}${truncated ? "+" : ""}${shown < count ? ` (${formatAmount(shown)} shown)` : ""}`,
   },
 } as const

@@ -39,7 +39,9 @@ const useGrants = (slugs: ReadonlyArray<string>) =>
 const textOf = (grant: Grant | undefined): string => {
   if (grant === undefined) return t.versions.none
   const { overagePercent, value } = grant
-  return overagePercent === 0 ? grantText(value) : `${grantText(value)} ${t.versions.overage(overagePercent)}`
+  return overagePercent === 0 || overagePercent === null
+    ? grantText(value)
+    : `${grantText(value)} ${t.versions.overage(overagePercent)}`
 }
 
 interface Compared {

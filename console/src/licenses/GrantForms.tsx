@@ -6,7 +6,7 @@ import { resolutionOf, useEdit } from "../kernel/forms/Update.ts"
 import { numberOf, orUndefinedNumber } from "../kernel/Inputs.ts"
 import { defined, foundIn, readAll, useRead } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
-import { TextField } from "../widgets/forms/Fields.tsx"
+import { SelectField, TextField } from "../widgets/forms/Fields.tsx"
 import { errorAt } from "../widgets/forms/Form.tsx"
 import { grantOfInput, GrantValueField, inputOfGrant } from "../widgets/records/GrantValue.tsx"
 import { ImpactDialog } from "../widgets/records/ImpactDialog.tsx"
@@ -14,7 +14,7 @@ import { RecordField } from "../widgets/records/RecordField.tsx"
 import { ReviewDialog } from "../widgets/records/ReviewDialog.tsx"
 import { t } from "./texts.en.ts"
 
-const FIELDS = ["entitlementSlug", "value", "overagePercent"]
+const FIELDS = ["entitlementSlug", "value", "overagePercent", "combine"]
 const STALE = { stale: ["/api/license", "/api/instances"] }
 
 const ASSIGN = "POST /api/licenses/:licenseSlug/entitlements"
@@ -65,11 +65,45 @@ const ValueFields = ({
   </>
 )
 
-export const AddGrant = ({ licenseSlug, onClose }: { readonly licenseSlug: string; readonly onClose: () => void }) => {
+type Combine = NonNullable<Grant["combine"]>
+
+const combineChoices = Object.entries(t.grants.combines).map(([id, title]) => ({ id, title }))
+
+/** How an add-on changes what is granted without it. */
+const CombineField = ({
+  choices = combineChoices,
+  error,
+  onChange,
+  value,
+}: {
+  readonly choices?: ReadonlyArray<{ readonly id: string; readonly title: string }>
+  readonly value: string
+  readonly onChange: (value: string) => void
+  readonly error: unknown
+}) => (
+  <SelectField
+    label={t.grants.combine}
+    value={value}
+    onChange={onChange}
+    choices={choices}
+    error={errorAt(error, "combine")}
+  />
+)
+
+export const AddGrant = ({
+  isAddOn,
+  licenseSlug,
+  onClose,
+}: {
+  readonly licenseSlug: string
+  readonly isAddOn: boolean
+  readonly onClose: () => void
+}) => {
   const [entitlement, setEntitlement] = useState("")
   const [chosen, setChosen] = useState("")
   const [typed, setTyped] = useState<string>()
   const [overage, setOverage] = useState("")
+  const [combine, setCombine] = useState("")
   const slug = entitlement.trim()
   const type = useType(slug, slug !== "" && slug === chosen)
   const value = typed ?? (type === undefined ? "" : firstValue[type])
@@ -79,6 +113,7 @@ export const AddGrant = ({ licenseSlug, onClose }: { readonly licenseSlug: strin
       entitlementSlug: slug,
       value: grantOfInput(value),
       overagePercent: orUndefinedNumber(overage),
+      combine: combine === "" ? undefined : (combine as Combine),
     }),
   }
   return (
@@ -115,6 +150,14 @@ export const AddGrant = ({ licenseSlug, onClose }: { readonly licenseSlug: strin
             onOverage={setOverage}
             error={error}
           />
+          {isAddOn && (
+            <CombineField
+              choices={[{ id: "", title: t.grants.byDefault }, ...combineChoices]}
+              value={combine}
+              onChange={setCombine}
+              error={error}
+            />
+          )}
         </>
       )}
     </ReviewDialog>
@@ -129,13 +172,30 @@ interface GrantProps {
 
 const GRANTS = "GET /api/licenses/:licenseSlug/entitlements"
 
+interface Values {
+  readonly value: string
+  readonly overage: string
+  /** Of an add-on; otherwise empty. */
+  readonly combine: string
+}
+
 export const ChangeGrant = ({ grant, licenseSlug, onClose }: GrantProps) => {
   const { entitlementSlug } = grant
   const params = { licenseSlug, entitlementSlug }
   const form = useEdit(
     grant,
-    ({ overagePercent, value }) => ({ value: inputOfGrant(value), overage: String(overagePercent) }),
-    ({ overage, value }) => ({ value: grantOfInput(value), overagePercent: numberOf(overage) }),
+    ({ combine = "" as const, overagePercent, value }): Values => ({
+      value: inputOfGrant(value),
+      overage: overagePercent === null ? "" : String(overagePercent),
+      combine,
+    }),
+    ({ combine, overage, value }) =>
+      defined({
+        value: grantOfInput(value),
+        // An add-on may state none.
+        overagePercent: combine !== "" && overage.trim() === "" ? null : numberOf(overage),
+        combine: combine === "" ? undefined : (combine as Combine),
+      }),
   )
   const { edit, setValues, values } = form
   const type = useType(entitlementSlug, true)
@@ -165,6 +225,13 @@ export const ChangeGrant = ({ grant, licenseSlug, onClose }: GrantProps) => {
             onOverage={(overage) => setValues({ ...values, overage })}
             error={error}
           />
+          {grant.combine !== undefined && (
+            <CombineField
+              value={values.combine}
+              onChange={(combine) => setValues({ ...values, combine })}
+              error={error}
+            />
+          )}
         </>
       )}
     </ReviewDialog>

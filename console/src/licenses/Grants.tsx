@@ -26,9 +26,17 @@ const columns: ReadonlyArray<Column<Grant>> = [
     title: t.overage,
     width: "1fr",
     isNumber: true,
-    cell: ({ overagePercent }) => (overagePercent === 0 ? null : `${overagePercent} %`),
+    cell: ({ overagePercent }) => (overagePercent === 0 || overagePercent === null ? null : `${overagePercent} %`),
   },
 ]
+
+/** Of add-ons. */
+const combineColumn: Column<Grant> = {
+  id: "combine",
+  title: t.grants.combine,
+  width: "2fr",
+  cell: ({ combine }) => (combine === undefined ? null : t.grants.combines[combine]),
+}
 
 type Opened = { readonly change: Grant } | { readonly remove: Grant } | "add"
 
@@ -47,7 +55,7 @@ const RowButton = ({
   </Button>
 )
 
-export const Grants = ({ slug }: { readonly slug: string }) => {
+export const Grants = ({ isAddOn, slug }: { readonly slug: string; readonly isAddOn: boolean }) => {
   const rows = useRows("GET /api/licenses/:licenseSlug/entitlements", { params: { licenseSlug: slug } })
   const mayWrite = useCan("write:licenses")
   const [opened, setOpened] = useState<Opened>()
@@ -74,12 +82,13 @@ export const Grants = ({ slug }: { readonly slug: string }) => {
     ),
   }
   const isEmpty = rows.rows?.length === 0
+  const shown = isAddOn ? [...columns, combineColumn] : columns
   return (
     <>
       {!isEmpty && <div className="tab-tools">{add}</div>}
       <DataTable
         label={t.tabs.grants}
-        columns={mayWrite ? [...columns, actions] : columns}
+        columns={mayWrite ? [...shown, actions] : shown}
         rows={rows}
         rowKey={({ entitlementSlug }) => entitlementSlug}
         empty={
@@ -88,7 +97,7 @@ export const Grants = ({ slug }: { readonly slug: string }) => {
           </Empty>
         }
       />
-      {opened === "add" && <AddGrant licenseSlug={slug} onClose={close} />}
+      {opened === "add" && <AddGrant licenseSlug={slug} isAddOn={isAddOn} onClose={close} />}
       {typeof opened === "object" && "change" in opened && (
         <ChangeGrant licenseSlug={slug} grant={opened.change} onClose={close} />
       )}

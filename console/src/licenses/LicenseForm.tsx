@@ -7,15 +7,25 @@ import { resolutionOf, useEdit } from "../kernel/forms/Update.ts"
 import { numberOf, orNull, orUndefined, proseOrNull } from "../kernel/Inputs.ts"
 import { defined, useWrite } from "../kernel/Queries.ts"
 import { t as common } from "../kernel/texts.en.ts"
-import { CheckField, SelectField, TextField } from "../widgets/forms/Fields.tsx"
-import { fieldsOf, FormDialog } from "../widgets/forms/Form.tsx"
+import { DurationField } from "../widgets/forms/DurationField.tsx"
+import { CheckField, Fieldset, SelectField, TextField } from "../widgets/forms/Fields.tsx"
+import { errorAt, fieldsOf, FormDialog } from "../widgets/forms/Form.tsx"
 import { ReviewDialog } from "../widgets/records/ReviewDialog.tsx"
 import { t } from "./texts.en.ts"
 
 const TEXTS = ["name", "slug", "type", "versionName", "description", "graceDays", "lifecycleState"] as const
-const FIELDS = [...TEXTS, "isDefault"]
+const FIELDS = [...TEXTS, "isDefault", "away"]
 
-type Values = Readonly<Record<(typeof TEXTS)[number], string>> & { readonly isDefault: boolean }
+type Away = License["away"]
+
+type Values = Readonly<Record<(typeof TEXTS)[number], string>> & {
+  readonly isDefault: boolean
+  readonly staleSeconds: string
+  readonly then: string
+}
+
+/** What the service takes for a new license. */
+const NEW_AWAY: Away = { staleSeconds: 604_800, then: "DENY" }
 
 const STALE = { stale: ["/api/license", "/api/instances"] }
 
@@ -28,6 +38,8 @@ const initial = (license: License | undefined): Values => ({
   graceDays: String(license?.graceDays ?? 0),
   lifecycleState: "DRAFT",
   isDefault: false,
+  staleSeconds: String((license?.away ?? NEW_AWAY).staleSeconds),
+  then: (license?.away ?? NEW_AWAY).then,
 })
 
 const bodyOf = (values: Values) => ({
@@ -36,9 +48,11 @@ const bodyOf = (values: Values) => ({
   versionName: orNull(values.versionName),
   description: proseOrNull(values.description),
   graceDays: numberOf(values.graceDays),
+  away: { staleSeconds: numberOf(values.staleSeconds), then: values.then as Away["then"] },
 })
 
 const typeChoices = Object.entries(t.types).map(([id, title]) => ({ id, title }))
+const answerChoices = (["DENY", "ALLOW"] as const).map((id) => ({ id, title: t.away.answers[id] }))
 const stateChoices = (["DRAFT", "PUBLISHED"] as const).map((id) => ({ id, title: t.states[id] }))
 
 const Fields = ({
@@ -62,6 +76,21 @@ const Fields = ({
         <SelectField label={t.type} {...field("type")} choices={typeChoices} />
         <TextField kind="decimal" label={t.grace} hint={t.graceHint} isRequired {...field("graceDays")} />
       </div>
+      <Fieldset label={t.away.title} hint={t.away.hint}>
+        <DurationField
+          label={t.away.stale}
+          hint={t.away.staleHint}
+          isRequired
+          {...field("staleSeconds")}
+          error={errorAt(error, "away.staleSeconds")}
+        />
+        <SelectField
+          label={t.away.then}
+          {...field("then")}
+          choices={answerChoices}
+          error={errorAt(error, "away.then")}
+        />
+      </Fieldset>
       <TextField label={t.versionName} {...field("versionName")} />
       <TextField label={common.common.description} {...field("description")} />
       {slugHint !== undefined && (
@@ -137,7 +166,7 @@ const UPDATE = "PUT /api/licenses/:licenseSlug"
 
 export const EditLicense = ({ license, onClose }: { readonly license: License; readonly onClose: () => void }) => {
   const params = { licenseSlug: license.slug }
-  const form = useEdit(license, initial, bodyOf)
+  const form = useEdit(license, initial, bodyOf, ["away"])
   const { edit } = form
   const read = () => call("GET /api/licenses/:licenseSlug", { params })
   return (

@@ -1,9 +1,10 @@
 /** One license version: what it grants, the versions beside it, who holds it. Changes are asked with their dry run. */
 import { useNavigate } from "@tanstack/react-router"
 import type { License } from "../kernel/Contract.ts"
+import { formatSeconds } from "../kernel/Formats.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { ListLink } from "../widgets/records/Links.tsx"
-import { deleteAction, editAction, inMenu, pageOf, RecordPage } from "../widgets/records/RecordPage.tsx"
+import { activityTab, deleteAction, editAction, inMenu, pageOf, RecordPage } from "../widgets/records/RecordPage.tsx"
 import { Code, Tag } from "../widgets/Tag.tsx"
 import { Versions } from "./Comparison.tsx"
 import { Grants } from "./Grants.tsx"
@@ -11,7 +12,7 @@ import { DefaultLicense, DeleteLicense, TransitionLicense } from "./LicenseDialo
 import type { Transition } from "./LicenseDialogs.tsx"
 import { CreateLicense, EditLicense } from "./LicenseForm.tsx"
 import { LicenseState } from "./LicenseState.tsx"
-import { Activity, Holders } from "./LicenseTabs.tsx"
+import { Holders } from "./LicenseTabs.tsx"
 import { MigrateLicense } from "./MigrateForm.tsx"
 import { t } from "./texts.en.ts"
 
@@ -83,13 +84,18 @@ const Loaded = ({ record: license }: { readonly record: License }) => {
               {t.grace}: {license.graceDays}
             </span>
           )}
+          <span>{t.away.fact(formatSeconds(license.away.staleSeconds), t.away.answers[license.away.then])}</span>
         </>
       }
       tabs={[
-        { id: "grants", title: t.tabs.grants, content: () => <Grants slug={license.slug} /> },
+        {
+          id: "grants",
+          title: t.tabs.grants,
+          content: () => <Grants slug={license.slug} isAddOn={license.type === "ADD_ON"} />,
+        },
         { id: "versions", title: t.tabs.versions, content: () => <Versions license={license} /> },
         { id: "instances", title: t.tabs.instances, content: () => <Holders slug={license.slug} /> },
-        { id: "activity", title: t.tabs.activity, content: () => <Activity license={license} /> },
+        activityTab(license),
       ]}
     />
   )

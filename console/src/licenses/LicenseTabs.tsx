@@ -1,12 +1,9 @@
-/** The instances that hold a license version, and what changed on it. */
-import type { Instance, License } from "../kernel/Contract.ts"
+/** The instances that hold a license version. */
+import type { Instance } from "../kernel/Contract.ts"
 import { useRows } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
-import { useUrl } from "../kernel/Url.ts"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
-import { Segments } from "../widgets/forms/Fields.tsx"
-import { EventList } from "../widgets/records/EventList.tsx"
 import { RecordLink } from "../widgets/records/Links.tsx"
 import { Empty, NotAllowed } from "../widgets/States.tsx"
 import { t } from "./texts.en.ts"
@@ -42,26 +39,5 @@ export const Holders = ({ slug }: { readonly slug: string }) => {
       rowKey={({ id }) => id}
       empty={<Empty title={t.noInstances} />}
     />
-  )
-}
-
-/** Events of the version and of its grants: those name the version by its slug. */
-export const Activity = ({ license }: { readonly license: License }) => {
-  const [{ about = "version" }, setUrl] = useUrl()
-  return (
-    <>
-      <div className="tab-tools">
-        <Segments
-          label={t.activity.label}
-          value={about}
-          onChange={(id) => setUrl({ about: id })}
-          choices={[
-            { id: "version", title: t.activity.version },
-            { id: "grants", title: t.activity.grants },
-          ]}
-        />
-      </div>
-      <EventList label={t.tabs.activity} filters={{ resource: about === "grants" ? license.slug : license.id }} />
-    </>
   )
 }

@@ -10,11 +10,11 @@ import { useChange, useRows, useWrite } from "../kernel/Queries.ts"
 import { useCan, useIsAdmin } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { usePathName } from "../kernel/Url.ts"
-import { announce } from "../widgets/Announcer.tsx"
+import { announce } from "../kernel/Announcements.ts"
 import { Button } from "../widgets/Button.tsx"
 import { errorsOf, FormFailure } from "../widgets/forms/Form.tsx"
 import { PageHead, Section } from "../widgets/Page.tsx"
-import { EventList } from "../widgets/records/EventList.tsx"
+import { EventList } from "../widgets/events/EventList.tsx"
 import { ImpactDialog } from "../widgets/records/ImpactDialog.tsx"
 import { ListLink } from "../widgets/records/Links.tsx"
 import { Empty, Failure, Loading, ReadOnly } from "../widgets/States.tsx"
@@ -211,7 +211,7 @@ const Loaded = ({ field }: { readonly field: MetadataField }) => {
           {
             id: "activity",
             title: t.activity,
-            content: () => <EventList label={t.activity} filters={{ resource: field.id }} />,
+            content: () => <EventList label={t.activity} filters={{ resource: [field.id] }} />,
           },
         ]}
       />

@@ -1,4 +1,5 @@
 /** One migration: how far it is, what became of each instance, and the way back. */
+import { formatAmount } from "../kernel/Amount.ts"
 import { useEffect, useRef, useState } from "react"
 import type { Migration, MigrationItem } from "../kernel/Contract.ts"
 import { plusDays } from "../kernel/Formats.ts"
@@ -11,7 +12,7 @@ import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
 import { ConfirmDialog } from "../widgets/forms/Form.tsx"
 import { Facts, PageHead } from "../widgets/Page.tsx"
-import { EventList } from "../widgets/records/EventList.tsx"
+import { EventList } from "../widgets/events/EventList.tsx"
 import { ListLink, RecordLink } from "../widgets/records/Links.tsx"
 import { Empty, Read, ReadOnly } from "../widgets/States.tsx"
 import { Tabs } from "../widgets/Tabs.tsx"
@@ -157,7 +158,7 @@ const Loaded = ({ migration }: { readonly migration: Migration }) => {
             [t.from, <RecordLink key="from" kind="license" slug={from} />],
             [t.to, <RecordLink key="to" kind="license" slug={to} />],
             [t.progress, <MigrationProgress key="counts" counts={counts} />],
-            [t.counts.moved, counts.moved.toLocaleString()],
+            [t.counts.moved, formatAmount(counts.moved)],
             [t.by, migration.createdBy.name],
             [t.finished, finishedAt === null ? null : <Moment key="finished" at={finishedAt} />],
           ]}
@@ -169,7 +170,7 @@ const Loaded = ({ migration }: { readonly migration: Migration }) => {
             {
               id: "activity",
               title: t.tabs.activity,
-              content: () => <EventList label={t.tabs.activity} filters={{ resource: migration.id }} />,
+              content: () => <EventList label={t.tabs.activity} filters={{ resource: [migration.id] }} />,
             },
           ]}
         />

@@ -1,4 +1,5 @@
 /** The state of a migration: in words, and as a bar with its counts. */
+import { formatAmount } from "../kernel/Amount.ts"
 import type { Migration } from "../kernel/Contract.ts"
 import { Progress } from "../widgets/Meter.tsx"
 import { Tag } from "../widgets/Tag.tsx"
@@ -32,9 +33,9 @@ export const MigrationProgress = ({ counts }: Pick<Migration, "counts">) => {
     <>
       <Progress label={t.progress} done={processed} total={total} />
       <span className="inline">
-        <span className="sub">{t.processed(processed.toLocaleString(), total.toLocaleString())}</span>
-        {failed > 0 && <Tag tone="danger">{t.failedCount(failed.toLocaleString())}</Tag>}
-        {skipped > 0 && <Tag tone="warn">{t.skippedCount(skipped.toLocaleString())}</Tag>}
+        <span className="sub">{t.processed(formatAmount(processed), formatAmount(total))}</span>
+        {failed > 0 && <Tag tone="danger">{t.failedCount(formatAmount(failed))}</Tag>}
+        {skipped > 0 && <Tag tone="warn">{t.skippedCount(formatAmount(skipped))}</Tag>}
       </span>
     </>
   )

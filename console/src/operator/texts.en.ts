@@ -21,14 +21,14 @@ export const t = {
   version: "Version",
   part: "Part",
   detail: "Detail",
-  open: "Open as",
-  openAs: (name: string) => `Open as "${name}"`,
+  open: "Sign in as this organization",
+  openAs: (name: string) => `Sign in as "${name}"`,
   openHint:
     "You get a token with all your scopes, valid for one hour. The organization's event log records the token and everything done with it.",
   openSubmit: "Issue the token",
-  openToken: "The organization's token",
+  openToken: "One-hour token",
   openTokenHint:
-    "It is shown once. Open /console at the address of the core API, and paste it there. Revoke it under Tokens when you are done.",
+    "This is the only time you will see it. Open /console at the address of the core API, and paste it there. Revoke it under Tokens when you are done.",
   tabs: { members: "Members", tokens: "Tokens", connectors: "Connectors" },
   role: "Role",
   roles: {
@@ -50,7 +50,8 @@ export const t = {
   noMembers: "No members",
   noMembersDetail: "People become members when you add them, or when they first sign in with the provider.",
   noTokens: "No tokens",
-  noTokensDetail: "Tokens that you issue for this organization appear here, including those from Open as.",
+  noTokensDetail:
+    "Tokens that you issue for this organization appear here, including those with which you signed in as it.",
   revokeToken: (name: string) => `Revoke the token "${name}"?`,
   revokeTokenText: "The next request with it fails. This cannot be undone.",
   allConnectors: "All connectors, including those registered later",
@@ -84,13 +85,14 @@ export const t = {
     none: "Nothing",
   },
   credential: "The credential",
-  credentialHint: "It is shown only once. Store it where its user can read it.",
+  credentialHint: "This is the only time you will see it. Store it where its user can read it.",
   expiresHint: "In UTC. If empty, the credential does not expire.",
   rotateCredential: (name: string) => `Rotate the credential "${name}"?`,
   rotateCredentialText:
     "A new credential gets the same name, scopes and lifetime. The old one works until you revoke it, so that programs can switch to the new one.",
   notHeld: "It has scopes that you do not have, so you cannot rotate it.",
-  replacedHint: "It is shown only once. Give it to the programs that use the old one, then revoke the old one.",
+  replacedHint:
+    "This is the only time you will see it. Give it to the programs that use the old one, then revoke the old one.",
   revokeCredential: (name: string, lastFour: string) => `Revoke the credential "${name}" (...${lastFour})?`,
   revokeCredentialText:
     "The next request with it fails, and so do all tokens that were issued with it. This cannot be undone.",

@@ -1,6 +1,6 @@
 /** The deliveries of webhooks that the service has given up, and endpoints that it disabled. */
-import type { WebhookAttempt } from "../kernel/Contract.ts"
-import { words } from "../kernel/Formats.ts"
+import type { WebhookAttempt, WebhookEndpoint } from "../kernel/Contract.ts"
+import { eventWords } from "../kernel/Formats.ts"
 import { useRows } from "../kernel/Queries.ts"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
@@ -19,16 +19,42 @@ const columns: ReadonlyArray<Column<WebhookAttempt>> = [
     width: "1.6fr",
     cell: ({ eventId, eventName }) => (
       <ListLink to="/webhooks" search={{ tab: "history", event: eventId }}>
-        {words(eventName)}
+        {eventWords(eventName)}
       </ListLink>
     ),
   },
   { id: "endpoint", title: t.endpoint, width: "2fr", cell: ({ endpointUrl }) => endpointUrl },
 ]
 
+/** A receiver that does not take deliveries: since when, and how many events wait for it. */
+const Failing = ({
+  endpoint: { failingSince, id, url },
+  hasMore,
+  waiting = [],
+}: {
+  readonly endpoint: WebhookEndpoint
+  readonly waiting: ReadonlyArray<WebhookAttempt> | undefined
+  readonly hasMore: boolean
+}) => {
+  const events = new Set(waiting.filter(({ endpointId }) => endpointId === id).map(({ eventId }) => eventId)).size
+  return (
+    <p className="notice danger">
+      <span>
+        <ListLink to="/webhooks" search={{ tab: "history", endpoint: id, state: "Failure" }}>
+          {URL.parse(url)?.host ?? url}
+        </ListLink>{" "}
+        {t.failsSince} {failingSince !== null && <Moment at={failingSince} />}
+        {events > 0 && `, ${t.wait(events, hasMore)}`}
+      </span>
+    </p>
+  )
+}
+
 export const Failures = () => {
   const failed = useRows("GET /api/webhooks/history", { query: { state: "Failed" } }, { pageSize: String(SHOWN) })
   const endpoints = useRows("GET /api/webhooks", {})
+  const waiting = useRows("GET /api/webhooks/history", { query: { state: "Failure" } }, {})
+  const failing = endpoints.rows?.filter(({ disabledAt, failingSince }) => disabledAt === null && failingSince !== null)
   const disabled = endpoints.rows?.filter(({ disabledAt }) => disabledAt !== null).length ?? 0
   // The newest are enough here: the history has all.
   const newest = { ...failed, rows: failed.rows?.slice(0, SHOWN), loadMore: () => undefined, hasMore: false }
@@ -46,12 +72,15 @@ export const Failures = () => {
           <Tag tone="danger">{t.disabled(disabled)}</Tag>
         </p>
       )}
+      {failing?.map((endpoint) => (
+        <Failing key={endpoint.id} endpoint={endpoint} waiting={waiting.rows} hasMore={waiting.hasMore} />
+      ))}
       <DataTable
         label={t.failed}
         columns={columns}
         rows={newest}
         rowKey={({ id }) => id}
-        empty={<p className="muted">{t.noFailed}</p>}
+        empty={<p className="muted">{failing?.length === 0 ? t.allArrived : t.noFailed}</p>}
       />
     </Section>
   )

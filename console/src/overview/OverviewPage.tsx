@@ -2,7 +2,7 @@
 import { config } from "../kernel/Config.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { PageHead, Section } from "../widgets/Page.tsx"
-import { EventList } from "../widgets/records/EventList.tsx"
+import { EventList } from "../widgets/events/EventList.tsx"
 import { Empty } from "../widgets/States.tsx"
 import { Failures } from "./Failures.tsx"
 import { Ending, InGrace } from "./Terms.tsx"

@@ -1,3 +1,5 @@
+import { formatAmount } from "../kernel/Amount.ts"
+
 export const t = {
   title: "Overview",
   ending: "Ending within 30 days",
@@ -11,9 +13,13 @@ export const t = {
   customer: "Customer",
   license: "License",
   failed: "Failed deliveries",
-  noFailed: "No delivery failed permanently.",
+  noFailed: "No delivery was given up.",
+  allArrived: "All deliveries arrived.",
+  failsSince: "fails since",
+  wait: (count: number, hasMore: boolean) =>
+    count === 1 && !hasMore ? "1 event waits" : `${formatAmount(count)}${hasMore ? "+" : ""} events wait`,
   history: "Open the history",
-  disabled: (count: number) => `${count.toLocaleString()} ${count === 1 ? "endpoint is" : "endpoints are"} disabled.`,
+  disabled: (count: number) => `${formatAmount(count)} ${count === 1 ? "endpoint is" : "endpoints are"} disabled.`,
   endpoint: "Endpoint",
   event: "Event",
   when: "When",

@@ -1,3 +1,5 @@
+import { formatAmount } from "../kernel/Amount.ts"
+
 export const t = {
   releases: "Releases",
   components: "Components",
@@ -18,7 +20,7 @@ export const t = {
     "Letters, digits and hyphens. If empty, it is generated from the name and version. It cannot be changed later.",
   pickComponent: "Add a component",
   pickHint: "Choose the components of the release one by one",
-  parts: (count: number) => `${count.toLocaleString()} ${count === 1 ? "component" : "components"}`,
+  parts: (count: number) => `${formatAmount(count)} ${count === 1 ? "component" : "components"}`,
   emptyRelease: "No components",
   emptyReleaseDetail: "The release was created without components. To correct it, delete it and create another.",
   runsIn: "Runs in",

@@ -8,13 +8,13 @@ export const t = {
   scopes: "Scopes",
   appearance: "This browser",
   theme: "Theme",
-  letters: "Single-letter shortcuts",
-  lettersHint: "Turn this off if single letters interfere with your screen reader or speech input. Ctrl-K still works.",
+  letters: "Single-key shortcuts",
+  lettersHint: "Turn off if they get in the way of a screen reader or voice input. Ctrl-K still works.",
   keys: "Signing keys",
   keysHint:
     "They sign offline bundles and the event log. A key is announced before it signs, so that products trust it in time.",
   adminsOnly: "Only administrators can view and change signing keys.",
-  create: (purpose: string) => `Announce a key: ${purpose}`,
+  create: (purpose: string) => `Add a signing key for ${purpose.toLowerCase()}`,
   purpose: "Purpose",
   purposes: { offline: "Offline bundles", audit: "Event log" },
   state: { NEXT: "Announced", CURRENT: "Signs", RETIRED: "Retired", REVOKED: "Revoked" },
@@ -25,11 +25,11 @@ export const t = {
   activate: "Activate",
   activateAsk: "Activate the key?",
   activateText:
-    "This key signs from now on, and the previous key stops signing. After announcing a key, wait one bundle lifetime so that all sites have it.",
+    "This key signs from now on, and the previous key stops signing. After adding a key, wait one bundle lifetime so that all sites have it.",
   revokeAsk: "Revoke the key?",
   revokeText:
     "The key is no longer published. Products that receive their keys in bundles no longer trust it. This cannot be undone.",
-  createAsk: "Announce a new key?",
+  createAsk: "Add a new signing key?",
   createText:
     "Products trust this key from now on. It signs once you activate it, or immediately if the purpose has no key.",
 } as const

@@ -1,87 +1,41 @@
 /** The endpoints of the organization. */
 import { Ellipsis, Plus } from "lucide-react"
 import { useState } from "react"
-import type { Body, WebhookEndpoint } from "../kernel/Contract.ts"
-import { eventNames } from "../kernel/contract/EventNames.ts"
+import type { WebhookEndpoint } from "../kernel/Contract.ts"
 import { useRows, useWrite } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
-import { announce } from "../widgets/Announcer.tsx"
+import { announce } from "../kernel/Announcements.ts"
 import { Button } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
-import { TextField } from "../widgets/forms/Fields.tsx"
-import { ConfirmDialog, errorAt, FormDialog } from "../widgets/forms/Form.tsx"
+import { ConfirmDialog } from "../widgets/forms/Form.tsx"
 import { Menu } from "../widgets/Menu.tsx"
 import { SecretDialog } from "../widgets/Secret.tsx"
 import { Empty, Failure, ReadOnly } from "../widgets/States.tsx"
-import { Tag } from "../widgets/Tag.tsx"
+import { Moment, Tag } from "../widgets/Tag.tsx"
+import { CreateEndpoint, EditEndpoint } from "./EndpointForm.tsx"
 import { t } from "./texts.en.ts"
 
 const STALE = { stale: ["/api/webhooks"] }
 
-type Subscription = Body<"POST /api/webhooks">["eventNames"][number]
-
-/** The names that were typed. An unknown one is sent as it is, so that the service says what is wrong with it. */
-const subscriptionsOf = (text: string): ReadonlyArray<Subscription> =>
-  text
-    .split(",")
-    .map((name) => name.trim())
-    .filter((name) => name !== "")
-    .map((name) => eventNames.find((known) => known === name) ?? (name as Subscription))
-
-const CreateEndpoint = ({
-  onClose,
-  onSecret,
-}: {
-  readonly onClose: () => void
-  readonly onSecret: (secret: string) => void
-}) => {
-  const [url, setUrl] = useState("https://")
-  const [names, setNames] = useState("*")
-  const [description, setDescription] = useState("")
-  const write = useWrite("POST /api/webhooks", { ...STALE, done: ({ secret }) => onSecret(secret) })
+/** Whether deliveries arrive. */
+const Health = ({ endpoint: { disabledAt, disabledReason, failingSince } }: { readonly endpoint: WebhookEndpoint }) => {
+  if (disabledAt !== null)
+    return (
+      <>
+        <Tag tone="danger">{t.disabled}</Tag>
+        <span className="sub">{disabledReason}</span>
+      </>
+    )
+  if (failingSince === null) return <Tag tone="ok">{t.enabled}</Tag>
   return (
-    <FormDialog
-      title={t.create}
-      submit={common.common.create}
-      fields={["url", "eventNames", "description"]}
-      onClose={onClose}
-      write={write}
-      onSubmit={() =>
-        write.mutate({
-          body: {
-            url,
-            eventNames: subscriptionsOf(names),
-            description: description.trim() === "" ? null : description,
-          },
-        })
-      }
-    >
-      <TextField
-        kind="url"
-        label={t.url}
-        isRequired
-        autoFocus
-        value={url}
-        onChange={setUrl}
-        error={errorAt(write.error, "url")}
-      />
-      <TextField
-        label={t.events}
-        hint={t.eventsHint}
-        isCode
-        value={names}
-        onChange={setNames}
-        error={errorAt(write.error, "eventNames")}
-      />
-      <TextField
-        label={common.common.description}
-        value={description}
-        onChange={setDescription}
-        error={errorAt(write.error, "description")}
-      />
-    </FormDialog>
+    <>
+      <Tag tone="danger">{t.failing}</Tag>
+      <span className="sub">
+        {t.since.toLowerCase()} <Moment at={failingSince} />
+      </span>
+    </>
   )
 }
 
@@ -108,7 +62,7 @@ const DeleteEndpoint = ({
 
 type Opened =
   | { readonly kind: "create" }
-  | { readonly kind: "delete"; readonly endpoint: WebhookEndpoint }
+  | { readonly kind: "edit" | "delete"; readonly endpoint: WebhookEndpoint }
   | { readonly kind: "secret"; readonly secret: string }
 
 export const Endpoints = () => {
@@ -139,20 +93,7 @@ export const Endpoints = () => {
       ),
     },
     { id: "events", title: t.events, width: "2fr", cell: ({ eventNames: names }) => names.join(", ") },
-    {
-      id: "state",
-      title: common.common.state,
-      width: "1.5fr",
-      cell: ({ disabledAt, disabledReason }) =>
-        disabledAt === null ? (
-          <Tag tone="ok">{t.enabled}</Tag>
-        ) : (
-          <>
-            <Tag tone="danger">{t.disabled}</Tag>
-            <span className="sub">{disabledReason}</span>
-          </>
-        ),
-    },
+    { id: "state", title: t.health, width: "1.5fr", cell: (endpoint) => <Health endpoint={endpoint} /> },
     {
       id: "actions",
       title: common.common.actions,
@@ -164,6 +105,7 @@ export const Endpoints = () => {
           <Menu
             label={`${common.common.actions}: ${endpoint.url}`}
             actions={[
+              { id: "edit", title: common.common.edit, run: () => setOpened({ kind: "edit", endpoint }) },
               { id: "test", title: t.test, run: () => test.mutate(request) },
               ...(endpoint.disabledAt === null
                 ? []
@@ -196,6 +138,7 @@ export const Endpoints = () => {
         empty={<Empty title={t.empty}>{t.emptyDetail}</Empty>}
       />
       {opened?.kind === "create" && <CreateEndpoint onClose={close} onSecret={shown} />}
+      {opened?.kind === "edit" && <EditEndpoint endpoint={opened.endpoint} onClose={close} />}
       {opened?.kind === "delete" && <DeleteEndpoint endpoint={opened.endpoint} onClose={close} />}
       {opened?.kind === "secret" && (
         <SecretDialog secret={{ title: t.secret, hint: t.secretHint, value: opened.secret }} onClose={close} />

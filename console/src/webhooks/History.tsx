@@ -2,12 +2,14 @@
 import { useState } from "react"
 import type { Request, WebhookAttempt } from "../kernel/Contract.ts"
 import { eventNames } from "../kernel/contract/EventNames.ts"
-import { formatDuration, words } from "../kernel/Formats.ts"
+import { parseForBody } from "../kernel/Amount.ts"
+import { eventWords, formatDuration } from "../kernel/Formats.ts"
 import { defined, useRead, useRows, useWrite } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { useUrl } from "../kernel/Url.ts"
-import { announce } from "../widgets/Announcer.tsx"
+import { announce } from "../kernel/Announcements.ts"
 import { Button } from "../widgets/Button.tsx"
+import { CopyButton } from "../widgets/Copy.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
 import { Dialog } from "../widgets/Dialog.tsx"
@@ -15,16 +17,24 @@ import { FilterField, FilterSelect } from "../widgets/forms/FilterField.tsx"
 import { Facts } from "../widgets/Page.tsx"
 import { ListLink } from "../widgets/records/Links.tsx"
 import { EmptyList, Failure, ReadOnly } from "../widgets/States.tsx"
-import { Code, Moment, Tag } from "../widgets/Tag.tsx"
-import type { Tone } from "../widgets/Tag.tsx"
+import { Code, Moment } from "../widgets/Tag.tsx"
 import { t as common } from "../kernel/texts.en.ts"
+import { AttemptState } from "./AttemptState.tsx"
 import { RecoverDialog } from "./RecoverDialog.tsx"
 import { t } from "./texts.en.ts"
 
 type State = WebhookAttempt["state"]
 
-const tones: Readonly<Record<State, Tone>> = { Sending: "waiting", Success: "ok", Failure: "warn", Failed: "danger" }
 const states: ReadonlyArray<State> = ["Sending", "Success", "Failure", "Failed"]
+
+/** A body that is JSON with a line for each property; any other one as it is. */
+const prettyBody = (body: string): string => {
+  try {
+    return JSON.stringify(parseForBody(body), null, 2)
+  } catch {
+    return body
+  }
+}
 
 const AttemptDialog = ({
   attempt,
@@ -35,17 +45,12 @@ const AttemptDialog = ({
   readonly onClose: () => void
   readonly onRetry: (() => void) | undefined
 }) => (
-  <Dialog title={words(attempt.eventName)} isOpen onClose={onClose} wide>
+  <Dialog title={eventWords(attempt.eventName)} isOpen onClose={onClose} wide>
     <Facts
       items={[
         [t.when, <Moment key="when" at={attempt.timestamp} />],
         [t.endpoint, attempt.endpointUrl],
-        [
-          common.common.state,
-          <Tag key="state" tone={tones[attempt.state]}>
-            {t.states[attempt.state]}
-          </Tag>,
-        ],
+        [common.common.state, <AttemptState key="state" of={attempt} />],
         [t.status, attempt.statusCode],
         [t.error, attempt.error],
         [t.attempt, attempt.attempt],
@@ -59,8 +64,9 @@ const AttemptDialog = ({
         <div key={title}>
           <h3>{title}</h3>
           <pre tabIndex={0} role="region" aria-label={title}>
-            {body}
+            {prettyBody(body)}
           </pre>
+          <CopyButton text={body} />
         </div>
       ),
     )}
@@ -82,7 +88,7 @@ const eventOf = (text: string): string | undefined => {
     .trim()
     .toUpperCase()
     .replaceAll(/[\s-]+/g, "_")
-  return eventNames.find((one) => one === name)
+  return eventNames.find((one) => one === name || eventWords(one).toUpperCase() === text.trim().toUpperCase())
 }
 
 type HistoryQuery = Request<"GET /api/webhooks/history">["query"]
@@ -110,7 +116,7 @@ export const History = () => {
       width: "1.6fr",
       cell: (attempt) => (
         <Button look="quiet" onPress={() => setOpened(attempt)}>
-          {words(attempt.eventName)}
+          {eventWords(attempt.eventName)}
         </Button>
       ),
     },
@@ -119,7 +125,12 @@ export const History = () => {
       id: "state",
       title: common.common.state,
       width: "1.6fr",
-      cell: ({ state: now }) => <Tag tone={tones[now]}>{t.states[now]}</Tag>,
+      cell: (attempt) => (
+        <>
+          <AttemptState of={attempt} among={rows.rows} />
+          <span className="sub">{attempt.statusCode === null ? attempt.error : null}</span>
+        </>
+      ),
     },
     { id: "status", title: t.status, width: "70px", isNumber: true, cell: ({ statusCode }) => statusCode },
     { id: "attempt", title: t.attempt, width: "70px", isNumber: true, cell: ({ attempt }) => attempt },
@@ -138,7 +149,7 @@ export const History = () => {
       cell: ({ deliveryId, eventName, state: now }) =>
         mayWrite && now === "Failed" ? (
           <Button look="quiet" onPress={() => retry.mutate({ params: { deliveryId } })}>
-            <span className="visually-hidden">{t.retryOf(words(eventName))}</span>
+            <span className="visually-hidden">{t.retryOf(eventWords(eventName))}</span>
             <span aria-hidden>{t.retry}</span>
           </Button>
         ) : null,

@@ -25,7 +25,9 @@ export const RecoverDialog = ({
   readonly onClose: () => void
   readonly onRecovered: (count: number) => void
 }) => {
-  const [id, setId] = useState(endpoint === "" ? (endpoints[0]?.id ?? "") : endpoint)
+  // Without a filter, the endpoint that missed something.
+  const [first = endpoints[0]] = endpoints.filter(({ failingSince }) => failingSince !== null)
+  const [id, setId] = useState(endpoint === "" ? (first?.id ?? "") : endpoint)
   const [since, setSince] = useState(anHourAgo)
   const [until, setUntil] = useState("")
   const write = useWrite("POST /api/webhooks/:id/recover", {

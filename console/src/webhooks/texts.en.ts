@@ -1,3 +1,5 @@
+import { formatAmount } from "../kernel/Amount.ts"
+
 export const t = {
   title: "Webhooks",
   endpoints: "Endpoints",
@@ -5,7 +7,13 @@ export const t = {
   create: "New endpoint",
   url: "URL",
   events: "Events",
-  eventsHint: "Event names, separated by commas; * for all",
+  edit: "Edit endpoint",
+  allEvents: "All events, also those of later versions",
+  allOf: (module: string) => `All: ${module}`,
+  searchEvents: "Find an event",
+  chosen: (count: number) => `${count} chosen`,
+  health: "Health",
+  failing: "Failing",
   empty: "No endpoints yet",
   emptyDetail: "An endpoint receives the organization's events as signed HTTP requests.",
   enabled: "Enabled",
@@ -15,7 +23,7 @@ export const t = {
   tested: "A test event is queued. See the history.",
   rotate: "New secret",
   secret: "The signing secret",
-  secretHint: "It is shown once. Receivers check signatures with it.",
+  secretHint: "This is the only time you will see it. Receivers check signatures with it.",
   remove: (url: string) => `Delete the endpoint ${url}?`,
   removeText: "Pending deliveries to it are dropped.",
   when: "When",
@@ -50,11 +58,14 @@ export const t = {
   recovered: (count: number) =>
     count === 0
       ? "Nothing to recover: each delivery in this period arrived or is being sent."
-      : `${count.toLocaleString()} ${count === 1 ? "delivery is" : "deliveries are"} sent again.`,
+      : `${formatAmount(count)} ${count === 1 ? "delivery is" : "deliveries are"} sent again.`,
+  failed: "Failed",
+  nextTry: (time: string) => `Failed, next try ${time}`,
+  gaveUp: (attempts: number) => `Gave up after ${attempts} ${attempts === 1 ? "attempt" : "attempts"}`,
   states: {
     Sending: "Sending",
     Success: "Delivered",
     Failure: "Failed, will be retried",
-    Failed: "Failed permanently",
+    Failed: "Gave up",
   },
 } as const

@@ -1,26 +1,12 @@
-/** Announces changes to screen readers: once, politely. */
+/** The line that says what just happened: visible for a moment, and said once, politely. The shell has one. */
 import { useSyncExternalStore } from "react"
+import { announced, onAnnouncement } from "../kernel/Announcements.ts"
 
-let message = ""
-const listeners = new Set<() => void>()
-
-/** Says a short text. */
-export const announce = (text: string): void => {
-  // The same text again is a change too.
-  message = message === text ? `${text}\u00A0` : text
-  for (const listener of listeners) listener()
+export const Announcer = () => {
+  const message = useSyncExternalStore(onAnnouncement, announced)
+  return (
+    <div className={message === "" ? "visually-hidden" : "announcement"} role="status" aria-live="polite">
+      {message}
+    </div>
+  )
 }
-
-const subscribe = (listener: () => void) => {
-  listeners.add(listener)
-  return () => {
-    listeners.delete(listener)
-  }
-}
-
-/** The region that says it. The shell has one. */
-export const Announcer = () => (
-  <div className="visually-hidden" role="status" aria-live="polite">
-    {useSyncExternalStore(subscribe, () => message)}
-  </div>
-)

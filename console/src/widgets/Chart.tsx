@@ -1,6 +1,7 @@
 /** A chart of amounts over time. It is hidden from screen readers: the table beside it says the same. */
 import { useEffect, useRef } from "react"
 import uPlot from "uplot"
+import { LOCALE } from "../kernel/Amount.ts"
 import "uplot/dist/uPlot.min.css"
 
 interface ChartPoint {
@@ -13,7 +14,16 @@ const HEIGHT = 220
 const CHARACTER_WIDTH = 7
 const AXIS_PADDING = 24
 
-const compact = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 })
+const compact = new Intl.NumberFormat(LOCALE, { notation: "compact", maximumFractionDigits: 1 })
+
+const DAY_SECONDS = 86_400
+const monthFormat = new Intl.DateTimeFormat(LOCALE, { month: "short", year: "numeric" })
+const dayFormat = new Intl.DateTimeFormat(LOCALE, { day: "numeric", month: "short" })
+const timeFormat = new Intl.DateTimeFormat(LOCALE, { timeStyle: "short" })
+
+/** The notation of ticks that are this far apart, in seconds. */
+const timeFormatOf = (step: number): Intl.DateTimeFormat =>
+  step >= 28 * DAY_SECONDS ? monthFormat : step >= DAY_SECONDS ? dayFormat : timeFormat
 
 const colorOf = (name: string) => {
   // `light-dark()` is resolved only where a colour is used.
@@ -37,7 +47,12 @@ const optionsFor = (width: number, limit: number | undefined, highest: number, l
     legend: { show: false },
     scales: { x: { time: true }, y: { range: (_, __, max) => [0, Math.max(max, limit ?? 0) * 1.05 || 1] } },
     axes: [
-      { stroke: muted, grid: { show: false }, ticks: grid },
+      {
+        stroke: muted,
+        grid: { show: false },
+        ticks: grid,
+        values: (_, ticks, __, ___, step) => ticks.map((tick) => timeFormatOf(step).format(tick * 1000)),
+      },
       {
         stroke: muted,
         grid,

@@ -2,7 +2,7 @@
 import { Check, Copy as CopyIcon } from "lucide-react"
 import { useState } from "react"
 import { t } from "../kernel/texts.en.ts"
-import { announce } from "./Announcer.tsx"
+import { announce } from "../kernel/Announcements.ts"
 import { Button, IconButton } from "./Button.tsx"
 
 const useCopy = (text: string) => {

@@ -124,7 +124,11 @@ const Body = <T,>({ columns, isHighlighted, label, rowKey, rows }: DataTableProp
 export const DataTable = <T,>(props: DataTableProps<T>) => {
   const { empty, rows } = props
   if (rows.rows === undefined) {
-    return rows.error === null ? <Loading /> : <Failure error={rows.error} retry={rows.retry} />
+    return rows.error === null ? (
+      <Loading reason={rows.failureReason} />
+    ) : (
+      <Failure error={rows.error} retry={rows.retry} />
+    )
   }
   if (rows.rows.length === 0) return <>{empty}</>
   return (

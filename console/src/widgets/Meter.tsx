@@ -21,7 +21,8 @@ export const Meter = ({
 }) => {
   const [usage, granted] = [approximate(used), approximate(limit)]
   const whole = Math.max(granted, cap === undefined ? granted : approximate(cap))
-  const tone = usage >= granted ? "over" : share(usage, granted) >= warnAt ? "near" : ""
+  // Up to the cap, usage beyond the limit is allowed.
+  const tone = usage >= whole ? "over" : share(usage, granted) >= warnAt ? "near" : ""
   return (
     <span
       className={`meter ${tone}`}

@@ -19,8 +19,8 @@ export const PageHead = ({
     document.title = `${title} - Keyshelf`
   }, [title])
   useEffect(() => {
-    // A field or a dialog that already has the focus keeps it.
-    if (document.activeElement === document.body || document.activeElement?.closest("nav, .palette") !== null) {
+    // A field or a dialog that already has the focus keeps it. The search gives it back to the button that opened it.
+    if (document.activeElement === document.body || document.activeElement?.closest(".side, .top-bar") !== null) {
       heading.current?.focus({ preventScroll: true })
     }
   }, [])

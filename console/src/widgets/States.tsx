@@ -1,4 +1,5 @@
 /** What a screen shows while it has no data: loading, empty, failed, not allowed. */
+import { useMatches } from "@tanstack/react-router"
 import { CircleAlert, Lock } from "lucide-react"
 import { useEffect, useState } from "react"
 import type { ReactNode } from "react"
@@ -11,7 +12,13 @@ import { PageHead } from "./Page.tsx"
 const OUTLINE_AFTER_MS = 150
 
 /** Outlined rows, after a moment: what comes at once does not flicker. */
-export const Loading = ({ rows = 6 }: { readonly rows?: number }) => {
+export const Loading = ({
+  reason,
+  rows = 6,
+}: {
+  readonly rows?: number
+  readonly reason?: Error | null | undefined
+}) => {
   const [isLate, setLate] = useState(false)
   useEffect(() => {
     const timer = setTimeout(() => setLate(true), OUTLINE_AFTER_MS)
@@ -19,10 +26,16 @@ export const Loading = ({ rows = 6 }: { readonly rows?: number }) => {
   }, [])
   return (
     <div className="loading" role="status" aria-label={t.states.loading}>
+      {reason instanceof Problem && reason.retryAfter !== undefined && <Busy seconds={reason.retryAfter} />}
       {isLate && Array.from({ length: rows }, (_, row) => <div key={row} className="outline" />)}
     </div>
   )
 }
+
+/** The service asked to wait. */
+const Busy = ({ seconds }: { readonly seconds: number }) => (
+  <p className="muted">{t.states.busy(useCountdown(seconds))}</p>
+)
 
 /** What the place is for, and the way to fill it. */
 export const Empty = ({
@@ -108,12 +121,16 @@ export const NotAllowed = ({ detail, scope }: { readonly scope?: string; readonl
   </div>
 )
 
-/** The line of a screen that the caller may only read. */
-export const ReadOnly = () => <p className="read-only">{t.states.readOnly}</p>
+/** The line of a screen that the caller may only read. It names the scope that writes what the screen shows. */
+export const ReadOnly = () => {
+  const scope = useMatches().at(-1)?.staticData.scope ?? "write:*"
+  return <p className="read-only">{t.states.readOnly(scope.replace(/^read:/, "write:"))}</p>
+}
 
 interface Readable<T> {
   readonly data: T | undefined
   readonly error: Error | null
+  readonly failureReason?: Error | null
   readonly refetch: () => unknown
 }
 
@@ -135,6 +152,6 @@ export const Read = <T,>({
     {of.error !== null && <Failure error={of.error} retry={() => void of.refetch()} />}
     {of.data !== undefined
       ? children(of.data)
-      : of.error === null && <Loading {...(rows === undefined ? {} : { rows })} />}
+      : of.error === null && <Loading reason={of.failureReason} {...(rows === undefined ? {} : { rows })} />}
   </>
 )

@@ -1,6 +1,6 @@
 /** Checks the database: the server and its connections, the schema, the clock and the partitions. */
 import { PgClient } from "@effect/sql-pg"
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { maxConnections } from "../../infra/database/DedicatedConnections.ts"
 import { FORMER_SCHEMA, hasFormerSchema, isMigrated } from "../../infra/database/Migrations.ts"
@@ -8,7 +8,7 @@ import { losesPreparedStatements, PREPARED_STATEMENTS_LOST } from "../../infra/d
 import { Settings } from "../../infra/Settings.ts"
 import { DAY_MS } from "../../kernel/values/Timestamp.ts"
 import { hasCitus } from "../../kernel/database/Statements.ts"
-import * as Schema from "../Schema.ts"
+import * as Schema from "../database/Schema.ts"
 import { failed, ok, warning } from "./Report.ts"
 import type { Check, Finding } from "./Report.ts"
 
@@ -47,11 +47,17 @@ export const server: Check<SqlClient.SqlClient | Settings> = Effect.gen(function
   ]
 }).pipe(Effect.orDie)
 
-/** Checks that prepared statements last, which they do not behind a pooler in transaction mode. */
+/** Checks that prepared statements last, which they do not behind a pooler in transaction mode. Waits longer than a probe of readiness. */
 export const preparedStatements: Check<PgClient.PgClient> = Effect.gen(function* () {
-  return (yield* losesPreparedStatements(yield* PgClient.PgClient))
-    ? [failed("database", `Requests will fail: ${PREPARED_STATEMENTS_LOST}.`)]
-    : []
+  return Option.match(yield* losesPreparedStatements(yield* PgClient.PgClient, "30 seconds"), {
+    onNone: () => [
+      warning(
+        "database",
+        "Whether prepared statements last could not be found out: the database did not respond within 30 seconds, or a pooler has only one session. Run `keyshelf doctor` again.",
+      ),
+    ],
+    onSome: (areLost) => (areLost ? [failed("database", `Requests will fail: ${PREPARED_STATEMENTS_LOST}.`)] : []),
+  })
 })
 
 const NOT_MIGRATED = warning(

@@ -21,7 +21,7 @@ export const failed = (part: string, text: string): Finding => ({ state: "FAILED
 
 /** Formats a finding as one line. Removes line breaks of external messages. Pure. */
 export const formatFinding = ({ part, state, text }: Finding): string =>
-  `${state.padEnd(7)}  ${part.padEnd(11)}  ${text.replaceAll(/\s+/g, " ").trim()}`
+  `${state.padEnd(7)}  ${part.padEnd(12)}  ${text.replaceAll(/\s+/g, " ").trim()}`
 
 /** The worst state of a report. Pure. */
 export const worstOf = (findings: ReadonlyArray<Finding>): State =>

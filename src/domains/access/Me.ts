@@ -4,7 +4,7 @@ import { Caller, Operator } from "../../kernel/contract/Caller.ts"
 import { Organizations } from "../organizations/Service.ts"
 import { AccessRepo } from "./Repo.ts"
 import { kindOf } from "./Rules.ts"
-import { invalidCredential } from "./tokens/Credentials.ts"
+import { invalidCredential } from "../../kernel/contract/Problem.ts"
 import type { InvalidCredential } from "../../kernel/contract/Problem.ts"
 import type { CallerRecord, OperatorRecord } from "./Api.ts"
 
@@ -18,10 +18,7 @@ export class Me extends Context.Service<
     readonly ofOperator: () => Effect.Effect<OperatorRecord, InvalidCredential, Operator>
   }
 >()("keyshelf/access/Me") {
-  static readonly layer = Layer.effect(
-    Me,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(Me, make))
 }
 
 const make = Effect.gen(function* () {

@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { component } from "../../kernel/contract/Component.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
-import { Uuid } from "../../kernel/values/Identifiers.ts"
+import { Uuid, OrganizationId } from "../../kernel/values/Identifiers.ts"
 import { OrganizationScope, PlatformScope } from "../../kernel/contract/Scope.ts"
 import { Slug } from "../../kernel/values/Slug.ts"
 import { Name } from "../../kernel/values/Text.ts"
@@ -28,10 +28,12 @@ export const StoredCredential = Schema.Struct({
   id: Schema.String,
   /** `instance`: a license key, which is an organization's token that is confined to an instance. */
   kind: Schema.Literals(["organization", "platform", "instance"]),
-  organizationId: Schema.NullOr(Schema.String),
+  organizationId: Schema.NullOr(OrganizationId),
   instanceId: Schema.NullOr(Schema.String),
   instanceSlug: Schema.NullOr(Schema.String),
   actor: ActorReference,
+  slug: Schema.String,
+  name: Schema.String,
   scopes: Schema.Array(Schema.String),
   lookupHash: Schema.Uint8Array,
   salt: Schema.Uint8Array,

@@ -9,6 +9,7 @@ import type { InvalidCursor, ValidationFailed } from "../../kernel/contract/Prob
 import { missingScopes, organizationScopesOf } from "../../kernel/contract/Scope.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import { Organizations } from "../organizations/Service.ts"
 import { AccessTokenNotFound, MintOrganizationTokenScopeNotHeld, MintOrganizationTokenSlugTaken } from "./Errors.ts"
 import { TokenIssuer } from "./tokens/TokenIssuer.ts"
@@ -26,7 +27,7 @@ export class OrganizationTokens extends Context.Service<
      * apply to organizations.
      */
     readonly mint: (
-      organizationId: string,
+      organization: string,
       input: MintToken,
     ) => Effect.Effect<
       IssuedToken,
@@ -39,23 +40,20 @@ export class OrganizationTokens extends Context.Service<
     >
     /** A page of the minted tokens of an organization, newest first. They come without their secrets. */
     readonly list: (
-      organizationId: string,
+      organization: string,
       request: PageRequest,
     ) => Effect.Effect<Page<AccessToken>, InvalidCursor | OrganizationNotFound>
     /** Revokes a minted token at once. Has no effect on one that was revoked before. */
     readonly revoke: (
-      organizationId: string,
+      organization: string,
       slug: string,
     ) => Effect.Effect<void, OrganizationNotFound | AccessTokenNotFound, Operator>
   }
 >()("keyshelf/access/OrganizationTokens") {
-  static readonly layer = Layer.effect(
-    OrganizationTokens,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(OrganizationTokens, make))
 }
 
-const ownedBy = (organizationId: string) => ({ organizationId, ownerId: platformIdentity.id })
+const ownedBy = (organizationId: OrganizationId) => ({ organizationId, ownerId: platformIdentity.id })
 
 /** Mints a token with scopes that the operator's credential holds. */
 const minting = Effect.gen(function* () {
@@ -65,9 +63,9 @@ const minting = Effect.gen(function* () {
   const events = yield* Events
   const transactions = yield* Transactions
 
-  return Effect.fn("OrganizationTokens.mint")(function* (organizationId: string, input: MintToken) {
+  return Effect.fn("OrganizationTokens.mint")(function* (organization: string, input: MintToken) {
     const operator = yield* Operator
-    yield* organizations.get(organizationId)
+    const { id: organizationId } = yield* organizations.get(organization)
     const scopes = input.scopes ?? organizationScopesOf(operator.scopes)
     const missing = missingScopes(operator.scopes, scopes)
     if (missing.length > 0) {
@@ -103,7 +101,7 @@ const minting = Effect.gen(function* () {
               detail: `Another token of the organization has the slug "${slug}". Choose a different slug.`,
             }),
         })
-        yield* events.emit({ organizationId, actor: operator.actor }, "SYSTEM_ORGANIZATION_TOKEN_ISSUED", issued.record)
+        yield* events.emit({ ...operator, organizationId }, "SYSTEM_ORGANIZATION_TOKEN_ISSUED", issued.record)
         return { ...issued.record, token: Redacted.value(issued.token) }
       }),
     )
@@ -117,8 +115,8 @@ const make = Effect.gen(function* () {
   const cursors = yield* Cursors
   const transactions = yield* Transactions
 
-  const list = Effect.fn("OrganizationTokens.list")(function* (organizationId: string, request: PageRequest) {
-    yield* organizations.get(organizationId)
+  const list = Effect.fn("OrganizationTokens.list")(function* (organization: string, request: PageRequest) {
+    const { id: organizationId } = yield* organizations.get(organization)
     return yield* cursors.page(
       { name: `organizations/${organizationId}/tokens`, organizationId: null },
       request,
@@ -127,14 +125,14 @@ const make = Effect.gen(function* () {
     )
   })
 
-  const revoke = Effect.fn("OrganizationTokens.revoke")(function* (organizationId: string, slug: string) {
+  const revoke = Effect.fn("OrganizationTokens.revoke")(function* (organization: string, slug: string) {
     const operator = yield* Operator
-    yield* organizations.get(organizationId)
+    const { id: organizationId } = yield* organizations.get(organization)
     yield* transactions.run(
       Effect.gen(function* () {
         const revoked = yield* repo.revokeToken(ownedBy(organizationId), slug, operator.actor, yield* now)
         if (Option.isSome(revoked)) {
-          yield* events.emit({ organizationId, actor: operator.actor }, "TOKEN_REVOKED", revoked.value)
+          yield* events.emit({ ...operator, organizationId }, "TOKEN_REVOKED", revoked.value)
         } else if (Option.isNone(yield* repo.findToken(ownedBy(organizationId), slug))) {
           return yield* new AccessTokenNotFound({ detail: noSuch("minted token", slug) })
         }

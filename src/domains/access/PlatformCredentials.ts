@@ -59,10 +59,7 @@ export class PlatformCredentials extends Context.Service<
     readonly exists: Effect.Effect<boolean>
   }
 >()("keyshelf/access/PlatformCredentials") {
-  static readonly layer = Layer.effect(
-    PlatformCredentials,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(PlatformCredentials, make))
 }
 
 const make = Effect.gen(function* () {
@@ -125,14 +122,15 @@ const make = Effect.gen(function* () {
   })
 
   const revoke = Effect.fn("PlatformCredentials.revoke")(function* (slug: string) {
-    const { actor } = yield* Operator
+    const operator = yield* Operator
+    const { actor } = operator
     yield* transactions.run(
       Effect.gen(function* () {
         const at = yield* now
         const revoked = yield* repo.revokeToken(owner, slug, actor, at)
         if (Option.isSome(revoked)) {
           for (const { organizationId, ...child } of yield* repo.revokeChildren(revoked.value.id, actor, at)) {
-            yield* events.emit({ organizationId, actor }, "TOKEN_REVOKED", child)
+            yield* events.emit({ ...operator, organizationId }, "TOKEN_REVOKED", child)
           }
         } else if (Option.isNone(yield* repo.findToken(owner, slug))) {
           return yield* new PlatformCredentialNotFound({ detail: noSuch("platform credential", slug) })

@@ -4,6 +4,7 @@ import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
 import { changesIn, requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import { noSuch } from "../../kernel/contract/Problem.ts"
@@ -31,7 +32,7 @@ const notFound = (slug: string) => new ServiceAccountNotFound({ detail: noSuch("
 
 const ownerOf = ({ id, name, slug }: Pick<ServiceAccount, "id" | "name" | "slug">): TokensOwner => ({
   identity: { id, name },
-  reference: { serviceAccountSlug: slug },
+  reference: { serviceAccountId: id, serviceAccountSlug: slug },
   confinedTo: null,
 })
 
@@ -85,16 +86,13 @@ export class ServiceAccounts extends Context.Service<
     ) => Effect.Effect<void, ServiceAccountNotFound | AccessTokenNotFound, Caller>
   }
 >()("keyshelf/access/ServiceAccounts") {
-  static readonly layer = Layer.effect(
-    ServiceAccounts,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(ServiceAccounts, make))
 }
 
 /** Reads a service account by its slug, without its tokens. */
 const lookup = Effect.gen(function* () {
   const accounts = yield* ServiceAccountsRepo
-  return Effect.fnUntraced(function* (organizationId: string, slug: string) {
+  return Effect.fnUntraced(function* (organizationId: OrganizationId, slug: string) {
     const account = yield* accounts.findBySlug(organizationId, slug)
     return Option.isSome(account) ? account.value : yield* notFound(slug)
   })
@@ -137,7 +135,7 @@ const changes = Effect.gen(function* () {
   const events = yield* Events
   const transactions = yield* Transactions
 
-  const lock = Effect.fnUntraced(function* (organizationId: string, slug: string) {
+  const lock = Effect.fnUntraced(function* (organizationId: OrganizationId, slug: string) {
     const account = yield* accounts.lockBySlug(organizationId, slug)
     return Option.isSome(account) ? account.value : yield* notFound(slug)
   })
@@ -181,7 +179,7 @@ const ownTokens = Effect.gen(function* () {
   const find = yield* lookup
 
   /** The account as the owner of its tokens. Its deletion waits for the transaction, and then revokes new tokens too. */
-  const lockOwner = (organizationId: string, slug: string) =>
+  const lockOwner = (organizationId: OrganizationId, slug: string) =>
     Effect.flatMap(accounts.lockBySlugShared(organizationId, slug), (account) =>
       Option.isSome(account) ? Effect.succeed(ownerOf(account.value)) : notFound(slug),
     )

@@ -3,10 +3,11 @@
  * So the service never signs a log that was rewritten. Each note is logged, because it counts outside the database.
  */
 import { Context, Effect, Layer, Option } from "effect"
-import { platformIdentity } from "../../kernel/contract/Caller.ts"
+import { bySystem } from "../../kernel/contract/Caller.ts"
 import type { Transaction } from "../../kernel/database/Transactions.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import { EventLog, sizeOf } from "../events/log/EventLog.ts"
 import { Signer } from "../signing/Signer.ts"
 import { logOrigin } from "../signing/VerifierKey.ts"
@@ -18,7 +19,7 @@ import { checkpointOriginOf, checkpointText, openCheckpoint, signedNote } from "
 import { isSameHash, neededFor, rootOf } from "./rules/Tree.ts"
 import { Sealing } from "./Sealing.ts"
 
-const sourceOf = (organizationId: string) => ({ organizationId, actor: platformIdentity })
+const sourceOf = (organizationId: OrganizationId) => ({ ...bySystem, organizationId })
 
 const whole = (size: number) => ({ from: 0, to: size })
 
@@ -27,37 +28,40 @@ export class Checkpoints extends Context.Service<
   Checkpoints,
   {
     /** Seals what is new, and returns the checkpoint of all sealed events, signed now if the tree has grown. */
-    readonly current: (organizationId: string) => Effect.Effect<StoredCheckpoint, EventCheckpointInconsistent>
+    readonly current: (organizationId: OrganizationId) => Effect.Effect<StoredCheckpoint, EventCheckpointInconsistent>
     /** {@link current} of what is sealed already, in the background: if it creates the key, there is no event about it. */
-    readonly sign: (organizationId: string) => Effect.Effect<StoredCheckpoint, EventCheckpointInconsistent>
+    readonly sign: (organizationId: OrganizationId) => Effect.Effect<StoredCheckpoint, EventCheckpointInconsistent>
     /**
      * Verifies the newest checkpoint against today's hashes, and keeps the tree as it is until the transaction ends. Returns how many
      * events are sealed.
      */
-    readonly confirm: (organizationId: string) => Effect.Effect<number, EventCheckpointInconsistent, Transaction>
+    readonly confirm: (
+      organizationId: OrganizationId,
+    ) => Effect.Effect<number, EventCheckpointInconsistent, Transaction>
     /** Signs a text under a name of the log, in the background. */
-    readonly signText: (organizationId: string, name: string, text: string) => Effect.Effect<string, never, Transaction>
+    readonly signText: (
+      organizationId: OrganizationId,
+      name: string,
+      text: string,
+    ) => Effect.Effect<string, never, Transaction>
     /** Returns the organizations whose log was found to be changed since the last call, by requests too. */
-    readonly takeRefused: Effect.Effect<ReadonlyArray<string>>
+    readonly takeRefused: Effect.Effect<ReadonlyArray<OrganizationId>>
     /** The newest checkpoint, not verified. None if the log has none. */
-    readonly newest: (organizationId: string) => Effect.Effect<Option.Option<StoredCheckpoint>>
+    readonly newest: (organizationId: OrganizationId) => Effect.Effect<Option.Option<StoredCheckpoint>>
   }
 >()("keyshelf/audit/Checkpoints") {
-  static readonly layer = Layer.effect(
-    Checkpoints,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(Checkpoints, make))
 }
 
 /** Names the log of an organization, as its checkpoints do. */
-const originIn = (log: EventLog["Service"]) => (organizationId: string) =>
+const originIn = (log: EventLog["Service"]) => (organizationId: OrganizationId) =>
   Effect.map(log.stream(organizationId), (stream) => checkpointOriginOf(logOrigin(organizationId), stream.log))
 
 /** Returns what locks a tree and reads its size, its root and its newest checkpoint. It fails unless that checkpoint is right. */
 const confirmation = (repo: AuditRepo["Service"], log: EventLog["Service"], signer: Signer["Service"]) => {
   const originOf = originIn(log)
 
-  return Effect.fnUntraced(function* (organizationId: string) {
+  return Effect.fnUntraced(function* (organizationId: OrganizationId) {
     yield* repo.lock(organizationId)
     const size = sizeOf(yield* log.stream(organizationId))
     const newest = Option.getOrUndefined(yield* repo.newestCheckpoint(organizationId))
@@ -90,22 +94,22 @@ const make = Effect.gen(function* () {
   const signer = yield* Signer
   const transactions = yield* Transactions
 
-  const refused = new Set<string>()
-  const notingRefusal = <A, E, R>(organizationId: string, work: Effect.Effect<A, E, R>) =>
+  const refused = new Set<OrganizationId>()
+  const notingRefusal = <A, E, R>(organizationId: OrganizationId, work: Effect.Effect<A, E, R>) =>
     Effect.tapError(work, () => Effect.sync(() => refused.add(organizationId)))
 
   const originOf = originIn(log)
   const confirmed = confirmation(repo, log, signer)
 
-  const signWith = Effect.fnUntraced(function* (organizationId: string, name: string, text: string) {
+  const signWith = Effect.fnUntraced(function* (organizationId: OrganizationId, name: string, text: string) {
     const key = yield* signer.current(sourceOf(organizationId), "audit")
     return signedNote(text, { name, x: key.x }, yield* signer.sign(key, Buffer.from(text)))
   })
 
-  const signText = (organizationId: string, name: string, text: string) =>
+  const signText = (organizationId: OrganizationId, name: string, text: string) =>
     Effect.andThen(signer.ensure(sourceOf(organizationId), "audit"), signWith(organizationId, name, text))
 
-  const signNow = Effect.fnUntraced(function* (organizationId: string, write: typeof signText) {
+  const signNow = Effect.fnUntraced(function* (organizationId: OrganizationId, write: typeof signText) {
     const { newest, root, size } = yield* confirmed(organizationId)
     if (newest?.size === size) return { checkpoint: newest, isNew: false }
     const origin = yield* originOf(organizationId)
@@ -115,7 +119,7 @@ const make = Effect.gen(function* () {
     return { checkpoint, isNew: true }
   })
 
-  const sign = Effect.fn("Checkpoints.sign")(function* (organizationId: string, write: typeof signText) {
+  const sign = Effect.fn("Checkpoints.sign")(function* (organizationId: OrganizationId, write: typeof signText) {
     const { checkpoint, isNew } = yield* transactions.run(signNow(organizationId, write))
     if (isNew) {
       yield* Effect.logInfo("Signed a checkpoint of an event log").pipe(

@@ -3,6 +3,7 @@ import { Context, Effect, Layer, Option } from "effect"
 import { invalid, noSuch } from "../../kernel/contract/Problem.ts"
 import type { ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import { EventLog, sizeOf } from "../events/log/EventLog.ts"
 import { Checkpoints } from "./Checkpoints.ts"
 import { EventNotFound } from "./Errors.ts"
@@ -21,12 +22,12 @@ export class EventProofs extends Context.Service<
   {
     /** The proof that an event is in the log, as a C2SP `tlog-proof` with the newest checkpoint. */
     readonly inclusion: (
-      organizationId: string,
+      organizationId: OrganizationId,
       eventId: string,
     ) => Effect.Effect<string, EventNotFound | EventCheckpointInconsistent>
     /** The proof that the log of `from` events is the beginning of the log of `to` events. */
     readonly consistency: (
-      organizationId: string,
+      organizationId: OrganizationId,
       range: { readonly from: number; readonly to: number },
     ) => Effect.Effect<EventConsistency, ValidationFailed | EventCheckpointInconsistent>
   }
@@ -40,7 +41,7 @@ export class EventProofs extends Context.Service<
       const transactions = yield* Transactions
       const sealing = yield* Sealing
 
-      const rootsOf = Effect.fnUntraced(function* (organizationId: string, ranges: ReadonlyArray<LeafRange>) {
+      const rootsOf = Effect.fnUntraced(function* (organizationId: OrganizationId, ranges: ReadonlyArray<LeafRange>) {
         const lookup = yield* transactions.run(
           Effect.andThen(repo.planByIndex, repo.nodes(organizationId, neededFor(ranges))),
         )

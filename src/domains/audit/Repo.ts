@@ -1,60 +1,69 @@
 /** SQL of the tree of an event log and of its checkpoints. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
 import type { Option } from "effect"
 import {
   column,
+  decoded,
+  decodedOne,
   executed,
   planByIndex,
   planByIndexUnderLock,
-  record,
-  records,
 } from "../../kernel/database/Statements.ts"
-import { EventLeaves } from "../events/log/Leaves.ts"
+import { OrganizationId } from "../../kernel/values/Identifiers.ts"
+import { presentOrganizations } from "../organizations/OrganizationsSql.ts"
+import { EventLeaves, HashesBelow } from "../events/log/Leaves.ts"
 import { FANOUT, LEVELS, STEP } from "./rules/Tree.ts"
 import type { NodeLookup, NodeRange, TreeNode } from "./rules/Tree.ts"
 
 /** A stored checkpoint. */
-export interface StoredCheckpoint {
-  readonly size: number
-  readonly note: string
-  readonly signedAt: Date
-}
+const StoredCheckpoint = Schema.Struct({
+  size: Schema.Int,
+  note: Schema.String,
+  signedAt: Schema.Date,
+})
+export type StoredCheckpoint = typeof StoredCheckpoint.Type
+
+const StoredNode = Schema.Struct({ level: Schema.Int, index: Schema.Int, hash: Schema.Uint8Array })
+
+/** An organization whose log is sealed and checked. */
+const LogOwner = Schema.Struct({ id: OrganizationId, slug: Schema.String })
 
 interface AuditQueries {
   /**
    * Until the transaction ends, only this transaction seals events of this log and signs its checkpoints. Its statements are planned by
    * index.
    */
-  readonly lock: (organizationId: string) => Effect.Effect<void>
+  readonly lock: (organizationId: OrganizationId) => Effect.Effect<void>
   /** The name of this lock. */
-  readonly lockName: (organizationId: string) => string
+  readonly lockName: (organizationId: OrganizationId) => string
   /** The statements of the transaction are planned by index until it ends. */
   readonly planByIndex: Effect.Effect<void>
   /** Everything that the transaction reads is as it is now, until the transaction ends. Call it first. */
   readonly readSnapshot: Effect.Effect<void>
   /** The organizations, by slug, but for removed ones. */
-  readonly organizations: Effect.Effect<ReadonlyArray<{ readonly id: string; readonly slug: string }>>
+  readonly organizations: Effect.Effect<ReadonlyArray<typeof LogOwner.Type>>
   /** Reads nodes, and leaves. */
-  readonly nodes: (organizationId: string, ranges: ReadonlyArray<NodeRange>) => Effect.Effect<NodeLookup>
+  readonly nodes: (organizationId: OrganizationId, ranges: ReadonlyArray<NodeRange>) => Effect.Effect<NodeLookup>
   /** The nodes above the leaves that end behind an index, up to another one. */
-  readonly nodesAbove: (organizationId: string, from: number, to: number) => Effect.Effect<ReadonlyArray<TreeNode>>
+  readonly nodesAbove: (
+    organizationId: OrganizationId,
+    from: number,
+    to: number,
+  ) => Effect.Effect<ReadonlyArray<TreeNode>>
   /** The hashes below nodes, one after the other. */
-  readonly hashesBelow: (
-    organizationId: string,
-    range: NodeRange,
-  ) => Effect.Effect<ReadonlyArray<{ readonly index: number; readonly below: Uint8Array }>>
+  readonly hashesBelow: (organizationId: OrganizationId, range: NodeRange) => Effect.Effect<ReadonlyArray<HashesBelow>>
   /** Adds nodes that the tree does not have. */
-  readonly insertNodes: (organizationId: string, nodes: ReadonlyArray<TreeNode>) => Effect.Effect<void>
+  readonly insertNodes: (organizationId: OrganizationId, nodes: ReadonlyArray<TreeNode>) => Effect.Effect<void>
   /** Removes the nodes above the leaves, and the checkpoints, of a log that ends. */
-  readonly deleteLog: (organizationId: string) => Effect.Effect<void>
+  readonly deleteLog: (organizationId: OrganizationId) => Effect.Effect<void>
   /** The newest checkpoint: the one of the largest tree. */
-  readonly newestCheckpoint: (organizationId: string) => Effect.Effect<Option.Option<StoredCheckpoint>>
+  readonly newestCheckpoint: (organizationId: OrganizationId) => Effect.Effect<Option.Option<StoredCheckpoint>>
   /** Stores the checkpoint of a tree that has none of its size. */
-  readonly insertCheckpoint: (organizationId: string, checkpoint: StoredCheckpoint) => Effect.Effect<void>
+  readonly insertCheckpoint: (organizationId: OrganizationId, checkpoint: StoredCheckpoint) => Effect.Effect<void>
   /** Up to `count` checkpoints of trees larger than `size`, in order. */
   readonly checkpointsAfter: (
-    organizationId: string,
+    organizationId: OrganizationId,
     size: number,
     count: number,
   ) => Effect.Effect<ReadonlyArray<StoredCheckpoint>>
@@ -62,12 +71,12 @@ interface AuditQueries {
 
 const checkpointColumns = `size::float8 AS size, note, signed_at AS "signedAt"`
 
-const lockName = (organizationId: string) => `audit/${organizationId}`
+const lockName = (organizationId: OrganizationId) => `audit/${organizationId}`
 
 /** How the transactions of a log run. */
 const transactions = (sql: PgClient.PgClient) =>
   ({
-    lock: (organizationId: string) => planByIndexUnderLock(sql, lockName(organizationId)),
+    lock: (organizationId: OrganizationId) => planByIndexUnderLock(sql, lockName(organizationId)),
 
     lockName,
 
@@ -81,13 +90,13 @@ const transactions = (sql: PgClient.PgClient) =>
 
 const tree = (sql: PgClient.PgClient, leaves: EventLeaves["Service"]) =>
   ({
-    nodes: Effect.fnUntraced(function* (organizationId: string, ranges: ReadonlyArray<NodeRange>) {
+    nodes: Effect.fnUntraced(function* (organizationId: OrganizationId, ranges: ReadonlyArray<NodeRange>) {
       const above = ranges.filter(({ level }) => level > 0)
       const leaf = yield* leaves.read(
         organizationId,
         ranges.filter(({ level }) => level === 0),
       )
-      const nodes = yield* records<TreeNode>()(sql`
+      const nodes = yield* decoded(StoredNode)(sql`
         SELECT node.level, node.index::float8 AS index, node.hash
         FROM unnest(
           (SELECT ${column("int2", above, ({ level }) => level)}),
@@ -106,8 +115,8 @@ const tree = (sql: PgClient.PgClient, leaves: EventLeaves["Service"]) =>
       return lookup
     }),
 
-    nodesAbove: (organizationId: string, from: number, to: number) =>
-      records<TreeNode>()(sql`
+    nodesAbove: (organizationId: OrganizationId, from: number, to: number) =>
+      decoded(StoredNode)(sql`
         SELECT node.level, node.index::float8 AS index, node.hash FROM unnest(${LEVELS.slice(1)}::int2[]) AS wanted (level)
         CROSS JOIN LATERAL (
           SELECT level, index, hash FROM event_hashes
@@ -115,10 +124,10 @@ const tree = (sql: PgClient.PgClient, leaves: EventLeaves["Service"]) =>
             AND index >= ${from}::bigint >> wanted.level AND index < ${to}::bigint >> wanted.level
         ) AS node`),
 
-    hashesBelow: (organizationId: string, { from, level, to }: NodeRange) =>
+    hashesBelow: (organizationId: OrganizationId, { from, level, to }: NodeRange) =>
       level === STEP
         ? leaves.blocks(organizationId, FANOUT, { from, to })
-        : records<{ readonly index: number; readonly below: Uint8Array }>()(sql`
+        : decoded(HashesBelow)(sql`
         SELECT node.index::float8 AS index, coalesce((
           SELECT string_agg(below.hash, ''::bytea ORDER BY below.index) FROM event_hashes below
           WHERE below.organization_id = ${organizationId} AND below.level = ${level - STEP}
@@ -126,7 +135,7 @@ const tree = (sql: PgClient.PgClient, leaves: EventLeaves["Service"]) =>
         ), '') AS below
         FROM generate_series(${from}::bigint, ${to - 1}::bigint) AS node (index)`),
 
-    insertNodes: (organizationId: string, nodes: ReadonlyArray<TreeNode>) =>
+    insertNodes: (organizationId: OrganizationId, nodes: ReadonlyArray<TreeNode>) =>
       executed(sql`
         INSERT INTO event_hashes (organization_id, level, index, hash)
         SELECT ${organizationId}::uuid, node.level, node.index, node.hash
@@ -139,11 +148,9 @@ const tree = (sql: PgClient.PgClient, leaves: EventLeaves["Service"]) =>
 
 const logs = (sql: PgClient.PgClient) =>
   ({
-    organizations: records<{ readonly id: string; readonly slug: string }>()(
-      sql`SELECT id, slug FROM organizations WHERE removed_at IS NULL ORDER BY slug`,
-    ),
+    organizations: decoded(LogOwner)(sql`${presentOrganizations(sql)} ORDER BY slug`),
 
-    deleteLog: (organizationId: string) =>
+    deleteLog: (organizationId: OrganizationId) =>
       Effect.andThen(
         executed(sql`DELETE FROM event_checkpoints WHERE organization_id = ${organizationId}`),
         executed(sql`DELETE FROM event_hashes WHERE organization_id = ${organizationId}`),
@@ -152,18 +159,18 @@ const logs = (sql: PgClient.PgClient) =>
 
 const checkpoints = (sql: PgClient.PgClient) =>
   ({
-    newestCheckpoint: (organizationId: string) =>
-      record<StoredCheckpoint>()(sql`
+    newestCheckpoint: (organizationId: OrganizationId) =>
+      decodedOne(StoredCheckpoint)(sql`
         SELECT ${sql.literal(checkpointColumns)} FROM event_checkpoints
         WHERE organization_id = ${organizationId} ORDER BY event_checkpoints.size DESC LIMIT 1`),
 
-    insertCheckpoint: (organizationId: string, { note, signedAt, size }: StoredCheckpoint) =>
+    insertCheckpoint: (organizationId: OrganizationId, { note, signedAt, size }: StoredCheckpoint) =>
       executed(sql`
         INSERT INTO event_checkpoints (organization_id, size, note, signed_at)
         VALUES (${organizationId}, ${size}, ${note}, ${signedAt})`),
 
-    checkpointsAfter: (organizationId: string, size: number, count: number) =>
-      records<StoredCheckpoint>()(sql`
+    checkpointsAfter: (organizationId: OrganizationId, size: number, count: number) =>
+      decoded(StoredCheckpoint)(sql`
         SELECT ${sql.literal(checkpointColumns)} FROM event_checkpoints
         WHERE organization_id = ${organizationId} AND event_checkpoints.size > ${size} ORDER BY event_checkpoints.size LIMIT ${count}`),
   }) satisfies Partial<AuditQueries>

@@ -4,11 +4,12 @@
  * missing events would look like removed ones. Positions are not reused, so cursors stay valid.
  */
 import { Context, Effect, Layer, Option } from "effect"
-import { platformIdentity } from "../../kernel/contract/Caller.ts"
+import { bySystem } from "../../kernel/contract/Caller.ts"
 import type { RetentionJob } from "../../kernel/database/ExpiredRows.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { CurrentRetentionPeriods, endedBefore } from "../../kernel/ports/RetentionPeriods.ts"
 import { DAY_MS } from "../../kernel/values/Timestamp.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import { EventLog } from "../events/log/EventLog.ts"
 import { Events } from "../events/Service.ts"
 import { logOrigin } from "../signing/VerifierKey.ts"
@@ -34,7 +35,7 @@ const make = Effect.gen(function* () {
   const { events: retained } = yield* CurrentRetentionPeriods
 
   /** Deletes what is old enough, or the first day of it if that is much. Returns how many events. */
-  const pruneSome = Effect.fnUntraced(function* (organizationId: string, oldest: Date, end: Date) {
+  const pruneSome = Effect.fnUntraced(function* (organizationId: OrganizationId, oldest: Date, end: Date) {
     const size = yield* checkpoints.confirm(organizationId)
     const { base } = yield* log.stream(organizationId)
     const prefixBefore = Effect.fnUntraced(function* (before: Date) {
@@ -48,14 +49,14 @@ const make = Effect.gen(function* () {
     const origin = logOrigin(organizationId)
     const note = yield* checkpoints.signText(organizationId, prunedOriginOf(origin), prunedText(origin, pruned))
     yield* log.deleteUpTo(organizationId, prefix.upTo)
-    const source = { organizationId, actor: platformIdentity }
+    const source = { ...bySystem, organizationId }
     yield* events.emit(source, "EVENTS_PRUNED", { ...pruned, count: prefix.count, note })
     // Sealed in the same transaction: a verification never sees the gap without its record.
     yield* sealing.seal(organizationId)
     return prefix.count
   })
 
-  const prune = Effect.fn("EventRetention.prune")(function* (organizationId: string, end: Date) {
+  const prune = Effect.fn("EventRetention.prune")(function* (organizationId: OrganizationId, end: Date) {
     let total = 0
     for (;;) {
       yield* sealing.seal(organizationId)

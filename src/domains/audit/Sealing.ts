@@ -5,6 +5,7 @@
  */
 import { Context, Effect, Layer, Option } from "effect"
 import { Transactions } from "../../kernel/database/Transactions.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import { EventLog } from "../events/log/EventLog.ts"
 import { EventLeaves } from "../events/log/Leaves.ts"
 import type { Sealed } from "../events/log/Leaves.ts"
@@ -38,29 +39,26 @@ export class Sealing extends Context.Service<
   Sealing,
   {
     /** Places new events and seals all that have a position. Fails if one is missing: nothing after it can be sealed. */
-    readonly seal: (organizationId: string) => Effect.Effect<void, EventCheckpointInconsistent>
+    readonly seal: (organizationId: OrganizationId) => Effect.Effect<void, EventCheckpointInconsistent>
     /** Places new events and seals up to {@link SEAL_BATCH}. */
-    readonly sealSome: (organizationId: string) => Effect.Effect<SealedLog, EventCheckpointInconsistent>
+    readonly sealSome: (organizationId: OrganizationId) => Effect.Effect<SealedLog, EventCheckpointInconsistent>
     /**
      * Places and seals new events of up to `maxTogether` logs in one transaction, some of each. Returns what was sealed. Logs that
      * others work on, that have no new events, or that need more than placing, are left for `sealSome`.
      */
     readonly sealTogether: (
-      organizationIds: ReadonlyArray<string>,
-    ) => Effect.Effect<ReadonlyMap<string, SealedLog>, EventCheckpointInconsistent>
+      organizationIds: ReadonlyArray<OrganizationId>,
+    ) => Effect.Effect<ReadonlyMap<OrganizationId, SealedLog>, EventCheckpointInconsistent>
     /** How many logs `sealTogether` takes at a time. */
     readonly maxTogether: number
   }
 >()("keyshelf/audit/Sealing") {
-  static readonly layer = Layer.effect(
-    Sealing,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(Sealing, make))
 }
 
 /** Returns what adds the nodes that are complete when a tree grows. */
 const growth = (repo: AuditRepo["Service"]) => {
-  const addNodes = Effect.fnUntraced(function* (organizationId: string, range: NodeRange) {
+  const addNodes = Effect.fnUntraced(function* (organizationId: OrganizationId, range: NodeRange) {
     const nodes: Array<TreeNode> = []
     for (const { below, index } of yield* repo.hashesBelow(organizationId, range)) {
       const hash = nodeAbove(below)
@@ -70,7 +68,7 @@ const growth = (repo: AuditRepo["Service"]) => {
     yield* repo.insertNodes(organizationId, nodes)
   })
 
-  return Effect.fnUntraced(function* (organizationId: string, size: number, grown: number) {
+  return Effect.fnUntraced(function* (organizationId: OrganizationId, size: number, grown: number) {
     for (const range of completedRanges(size, grown)) yield* addNodes(organizationId, range)
   })
 }
@@ -80,13 +78,13 @@ const growth = (repo: AuditRepo["Service"]) => {
  * was restarted.
  */
 const leafAddition = (leaves: EventLeaves["Service"], repo: AuditRepo["Service"]) => {
-  const advance = (organizationId: string, isWhole: boolean) =>
+  const advance = (organizationId: OrganizationId, isWhole: boolean) =>
     Effect.map(
       leaves.advance(organizationId, SEAL_BATCH, { isWhole }),
       Option.getOrElse((): Sealed => ({ head: 0, base: 0, sealed: 0, reach: 0, follow: 0 })),
     )
 
-  return Effect.fnUntraced(function* (organizationId: string) {
+  return Effect.fnUntraced(function* (organizationId: OrganizationId) {
     const next = yield* advance(organizationId, true)
     if (next.follow === next.reach) return next
     yield* leaves.fill(organizationId, SEAL_BATCH)
@@ -116,7 +114,7 @@ const make = Effect.gen(function* () {
     return result
   })
 
-  const sealBatch = Effect.fnUntraced(function* (organizationId: string) {
+  const sealBatch = Effect.fnUntraced(function* (organizationId: OrganizationId) {
     yield* repo.lock(organizationId)
     yield* log.lockPlacing(organizationId)
     const [stream] = yield* log.placeSome([organizationId], SEAL_BATCH)
@@ -131,13 +129,13 @@ const make = Effect.gen(function* () {
     return result
   })
 
-  const sealSome = Effect.fn("Sealing.sealSome")(function* (organizationId: string) {
+  const sealSome = Effect.fn("Sealing.sealSome")(function* (organizationId: OrganizationId) {
     return yield* transactions.run(sealBatch(organizationId))
   })
 
-  const sealTogether = Effect.fnUntraced(function* (organizationIds: ReadonlyArray<string>) {
+  const sealTogether = Effect.fnUntraced(function* (organizationIds: ReadonlyArray<OrganizationId>) {
     const locked = yield* log.lockFree(organizationIds, repo.lockName)
-    if (locked.length === 0) return new Map<string, SealedLog>()
+    if (locked.length === 0) return new Map<OrganizationId, SealedLog>()
     const count = Math.min(SEAL_BATCH, Math.ceil(TOGETHER_BATCH / locked.length))
     const streams = yield* log.placeSome(locked, count)
     const sealed = yield* Effect.forEach(streams.filter(isWhole), (stream) =>
@@ -148,7 +146,7 @@ const make = Effect.gen(function* () {
 
   return Sealing.of({
     sealSome,
-    sealTogether: Effect.fn("Sealing.sealTogether")(function* (organizationIds: ReadonlyArray<string>) {
+    sealTogether: Effect.fn("Sealing.sealTogether")(function* (organizationIds: ReadonlyArray<OrganizationId>) {
       return yield* transactions.run(sealTogether(organizationIds))
     }),
     maxTogether: log.maxTogether,

@@ -3,41 +3,35 @@ import type { Fragment } from "effect/sql/Statement"
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { Option } from "effect"
-import { affectedRows } from "../../kernel/database/AffectedRows.ts"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
-import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
-import type { Component } from "./Model.ts"
-import type { Affected } from "../../kernel/contract/dryruns/Impact.ts"
+import { decodedOne, executed, record, records, returnedRow } from "../../kernel/database/Statements.ts"
+import { Component } from "./Model.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 
 /** Stores and reads components. */
 export class ComponentsRepo extends Context.Service<
   ComponentsRepo,
   {
     /** The statement that stores the row if its slug is free. */
-    readonly insertStatement: (organizationId: string, row: Component) => Fragment
+    readonly insertStatement: (organizationId: OrganizationId, row: Component) => Fragment
     /** The component with a slug. */
-    readonly findBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<Component>>
+    readonly findBySlug: (organizationId: OrganizationId, slug: string) => Effect.Effect<Option.Option<Component>>
     /** Whether there is a component with this id. */
-    readonly exists: (organizationId: string, id: string) => Effect.Effect<boolean>
+    readonly exists: (organizationId: OrganizationId, id: string) => Effect.Effect<boolean>
     /** Components after a position, newest first. */
     readonly list: (
-      organizationId: string,
+      organizationId: OrganizationId,
       after: Position | null,
       count: number,
     ) => Effect.Effect<ReadonlyArray<Component>>
     /** Locks the row: no release can link the component before the transaction ends. */
-    readonly lockBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<Component>>
-    /** The releases that contain a component: their count, and the names of the first ones. */
-    readonly releasesWith: (organizationId: string, id: string) => Effect.Effect<Affected<{ readonly slug: string }>>
+    readonly lockBySlug: (organizationId: OrganizationId, slug: string) => Effect.Effect<Option.Option<Component>>
     /** Deletes a locked component. No release may contain it. */
-    readonly delete: (organizationId: string, id: string) => Effect.Effect<void>
+    readonly delete: (organizationId: OrganizationId, id: string) => Effect.Effect<void>
   }
 >()("keyshelf/components/Repo") {
-  static readonly layer = Layer.effect(
-    ComponentsRepo,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(ComponentsRepo, make))
 }
 
 const make = Effect.gen(function* () {
@@ -45,8 +39,8 @@ const make = Effect.gen(function* () {
   const columns = sql.literal(`id, name, version, slug, description, previous_component_id AS "previousComponentId",
     created_at AS "createdAt", created_by AS "createdBy"`)
 
-  return {
-    insertStatement: (organizationId: string, row: Component) => sql`
+  return ComponentsRepo.of({
+    insertStatement: (organizationId, row) => sql`
       INSERT INTO components (organization_id, id, name, version, slug, description, previous_component_id, created_at,
         created_by)
       VALUES (${organizationId}, ${row.id}, ${row.name}, ${row.version}, ${row.slug}, ${row.description},
@@ -54,34 +48,25 @@ const make = Effect.gen(function* () {
       ON CONFLICT ON CONSTRAINT components_slug DO NOTHING
       RETURNING id`,
 
-    findBySlug: (organizationId: string, slug: string) =>
+    findBySlug: (organizationId, slug) =>
       record<Component>()(
         sql`SELECT ${columns} FROM components WHERE organization_id = ${organizationId} AND slug = ${slug}`,
       ),
 
-    exists: (organizationId: string, id: string) =>
+    exists: (organizationId, id) =>
       returnedRow(sql`SELECT 1 FROM components WHERE organization_id = ${organizationId} AND id = ${id}`),
 
-    list: (organizationId: string, after: Position | null, count: number) =>
+    list: (organizationId, after, count) =>
       records<Component>()(sql`
         SELECT ${columns} FROM components
         WHERE organization_id = ${organizationId} AND id < ${idBefore(after)}
         ORDER BY id DESC LIMIT ${count}`),
 
-    lockBySlug: (organizationId: string, slug: string) =>
-      record<Component>()(sql`
+    lockBySlug: (organizationId, slug) =>
+      decodedOne(Component)(sql`
         SELECT ${columns} FROM components WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
 
-    releasesWith: (organizationId: string, id: string) =>
-      affectedRows<{ readonly slug: string }>()(
-        sql,
-        sql`
-          SELECT r.slug FROM release_components l
-          JOIN releases r ON r.organization_id = l.organization_id AND r.id = l.release_id
-          WHERE l.organization_id = ${organizationId} AND l.component_id = ${id} ORDER BY r.id`,
-      ),
-
-    delete: (organizationId: string, id: string) =>
-      Effect.asVoid(Effect.orDie(sql`DELETE FROM components WHERE organization_id = ${organizationId} AND id = ${id}`)),
-  }
+    delete: (organizationId, id) =>
+      executed(sql`DELETE FROM components WHERE organization_id = ${organizationId} AND id = ${id}`),
+  })
 })

@@ -10,6 +10,7 @@ import type { InvalidCursor, ValidationFailed } from "../../kernel/contract/Prob
 import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
+import { DeletionBlockers } from "../../kernel/ports/DeletionBlockers.ts"
 import { ComponentNotFound, CreateComponentSlugTaken, DeleteComponentLinkedToRelease } from "./Errors.ts"
 import type { Component, CreateComponent } from "./Model.ts"
 import { ComponentsRepo } from "./Repo.ts"
@@ -32,10 +33,7 @@ export class Components extends Context.Service<
     readonly delete: (slug: string) => Effect.Effect<void, ComponentNotFound | DeleteComponentLinkedToRelease, Caller>
   }
 >()("keyshelf/components/Components") {
-  static readonly layer = Layer.effect(
-    Components,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(Components, make))
 }
 
 const make = Effect.gen(function* () {
@@ -43,6 +41,7 @@ const make = Effect.gen(function* () {
   const events = yield* Events
   const cursors = yield* Cursors
   const transactions = yield* Transactions
+  const blockers = yield* DeletionBlockers
 
   const create = Effect.fn("Components.create")(function* (input: CreateComponent) {
     const caller = yield* Caller
@@ -93,10 +92,10 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         const component = yield* repo.lockBySlug(caller.organizationId, slug)
         if (Option.isNone(component)) return yield* notFound(slug)
-        const releases = yield* repo.releasesWith(caller.organizationId, component.value.id)
-        if (releases.count > 0) {
+        const blocking = yield* blockers.find("component", component.value)
+        if (blocking.length > 0) {
           return yield* new DeleteComponentLinkedToRelease({
-            impact: { blocking: [{ kind: "releases", ...releases }] },
+            impact: { blocking },
             detail: `The component "${slug}" is part of a release. Delete the releases that contain it first.`,
           })
         }

@@ -5,6 +5,7 @@ import { requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import { Organizations } from "../organizations/Service.ts"
 import { SetConnectorInclusion } from "./Model.ts"
 import type { ConnectorInclusion } from "./Model.ts"
@@ -18,18 +19,15 @@ export class ConnectorInclusions extends Context.Service<
   ConnectorInclusions,
   {
     /** The connectors that the license of an organization includes. */
-    readonly get: (organizationId: string) => Effect.Effect<ConnectorInclusion, OrganizationNotFound>
+    readonly get: (organization: string) => Effect.Effect<ConnectorInclusion, OrganizationNotFound>
     /** Replaces the list of included connectors. Every name must be registered or be in the list already. */
     readonly put: (
-      organizationId: string,
+      organization: string,
       input: SetConnectorInclusion,
     ) => Effect.Effect<ConnectorInclusion, ValidationFailed | OrganizationNotFound, Operator>
   }
 >()("keyshelf/connectors/ConnectorInclusions") {
-  static readonly layer = Layer.effect(
-    ConnectorInclusions,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(ConnectorInclusions, make))
 }
 
 const make = Effect.gen(function* () {
@@ -38,7 +36,7 @@ const make = Effect.gen(function* () {
   const organizations = yield* Organizations
   const transactions = yield* Transactions
 
-  const find = (organizationId: string) =>
+  const find = (organizationId: OrganizationId) =>
     Effect.map(
       repo.findInclusion(organizationId),
       Option.getOrElse((): ConnectorInclusion => ({
@@ -49,14 +47,14 @@ const make = Effect.gen(function* () {
       })),
     )
 
-  const get = Effect.fn("ConnectorInclusions.get")(function* (organizationId: string) {
-    const { id } = yield* organizations.get(organizationId)
+  const get = Effect.fn("ConnectorInclusions.get")(function* (organization: string) {
+    const { id } = yield* organizations.get(organization)
     return yield* find(id)
   })
 
-  const put = Effect.fn("ConnectorInclusions.put")(function* (organizationId: string, input: SetConnectorInclusion) {
+  const put = Effect.fn("ConnectorInclusions.put")(function* (organization: string, input: SetConnectorInclusion) {
     const { actor } = yield* Operator
-    const { id } = yield* organizations.get(organizationId)
+    const { id } = yield* organizations.get(organization)
     return yield* transactions.run(
       Effect.gen(function* () {
         yield* repo.lockInclusion(id, "change")

@@ -60,10 +60,7 @@ export class ConnectorRegistry extends Context.Service<
     readonly delete: (name: string) => Effect.Effect<void, ConnectorNotFound | DeleteConnectorBuiltIn>
   }
 >()("keyshelf/connectors/ConnectorRegistry") {
-  static readonly layer = Layer.effect(
-    ConnectorRegistry,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(ConnectorRegistry, make))
 }
 
 const make = Effect.gen(function* () {

@@ -14,7 +14,7 @@ export const ConnectorName = Schema.String.check(
   Schema.isMaxLength(255),
 ).annotate({ description: "Name of the connector: `service.integration.<kind>.<adapter>`" })
 
-const JsonObject = Schema.Record(Schema.String, Schema.Unknown)
+export const JsonObject = Schema.Record(Schema.String, Schema.Unknown)
 
 /** A JSON object with any properties. */
 export type JsonObject = typeof JsonObject.Type

@@ -13,6 +13,7 @@ import { ConnectorRegistry } from "./ConnectorRegistry.ts"
 import { ConnectorsRepo } from "./Repo.ts"
 import { includedByDefault, includes, listedAfter } from "./Rules.ts"
 import type { InvalidCursor } from "../../kernel/contract/Problem.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 
 /** Manages the connectors of the caller's organization. */
 export class Connectors extends Context.Service<
@@ -32,15 +33,12 @@ export class Connectors extends Context.Service<
     readonly settingsSchema: (name: string) => Effect.Effect<SettingsSchema, ConnectorNotFound>
     /** Fails if the installation does not have the connector, or if it is not active for the organization. */
     readonly requireActive: (
-      organizationId: string,
+      organizationId: OrganizationId,
       name: string,
     ) => Effect.Effect<void, ConnectorNotActive | ConnectorNotFound>
   }
 >()("keyshelf/connectors/Connectors") {
-  static readonly layer = Layer.effect(
-    Connectors,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(Connectors, make))
 }
 
 const stateOf = (
@@ -60,7 +58,7 @@ const stateOf = (
 /** The names of the connectors that the license of an organization includes. */
 const inclusion = Effect.gen(function* () {
   const repo = yield* ConnectorsRepo
-  return (organizationId: string) =>
+  return (organizationId: OrganizationId) =>
     Effect.map(
       repo.findInclusion(organizationId),
       Option.match({ onNone: () => includedByDefault, onSome: ({ connectors }) => connectors }),
@@ -155,7 +153,7 @@ const make = Effect.gen(function* () {
     } satisfies SettingsSchema
   })
 
-  const requireActive = Effect.fn("Connectors.requireActive")(function* (organizationId: string, name: string) {
+  const requireActive = Effect.fn("Connectors.requireActive")(function* (organizationId: OrganizationId, name: string) {
     yield* registry.get(name)
     if (Option.isNone(yield* repo.findActivation(organizationId, name))) {
       return yield* new ConnectorNotActive({

@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import type { Customer } from "./Model.ts"
 import { CustomersRepo } from "./Repo.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 
 /** The detail of both problems of an external id that is taken. */
 export const externalIdTaken = (externalId: string | null) => ({
@@ -11,7 +12,7 @@ export const externalIdTaken = (externalId: string | null) => ({
 /** Locks the external id of a customer, if it has one, and returns whether another customer has it. */
 export const externalIdCheck = Effect.gen(function* () {
   const repo = yield* CustomersRepo
-  return ({ externalCustomerId, id }: Omit<Customer, "slug">, organizationId: string) =>
+  return ({ externalCustomerId, id }: Omit<Customer, "slug">, organizationId: OrganizationId) =>
     externalCustomerId === null
       ? Effect.succeed(false)
       : Effect.andThen(

@@ -4,6 +4,7 @@ import * as Apis from "../../kernel/contract/Apis.ts"
 import { created } from "../../kernel/contract/Endpoint.ts"
 import { handlersOf } from "../../kernel/contract/Handlers.ts"
 import { jsonResponse } from "../../kernel/contract/JsonResponse.ts"
+import { pageResponse } from "../../kernel/contract/Page.ts"
 import { CustomersApi } from "./Api.ts"
 import { IntegrationLinks } from "./IntegrationLinks.ts"
 import { Customers } from "./Service.ts"
@@ -15,7 +16,7 @@ export const customers = handlersOf(
     const customers = yield* Customers
     const links = yield* IntegrationLinks
     return handlers.handleAll({
-      list: ({ query }) => customers.list(query),
+      list: ({ query }) => Effect.map(customers.list(query), pageResponse),
       create: ({ payload }) =>
         Effect.map(
           links.creating("CUSTOMER", payload.integrations, (link) => customers.create(payload, link)),

@@ -1,19 +1,21 @@
-/** The column of a row's integration records. */
+/** The port by which customers and instances read their integration records. The domain `integrations` provides it. */
+import { Context } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 
 /**
- * The column expression for the integration records of a customer or an instance of an organization: a map from connector
- * name to record. It uses an index. Its instants are texts in the format of responses.
+ * The column expression for the integration records of a row in `table`, a customer or an instance of an organization: a map from
+ * connector name to record. It uses an index. Its instants are texts in the format of responses.
  */
-export const integrationsOf = (
+export type IntegrationsOf = (
   sql: SqlClient,
-  table: "customers" | "instances",
-  organizationId: string,
-): Fragment => sql`(
-    SELECT coalesce(jsonb_object_agg(records.connector, jsonb_build_object('external_id', records.external_id,
-      'last_error', records.last_error, 'metadata', records.metadata, 'synced_at',
-      to_char(records.synced_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'web_url', records.web_url)), '{}')
-    FROM integration_records records
-    WHERE records.organization_id = ${organizationId} AND records.resource_id = ${sql(table)}.id
-      AND records.kind = ${sql.literal(table === "customers" ? "'CUSTOMER'" : "'INSTANCE'")})`
+  kind: "CUSTOMER" | "INSTANCE",
+  table: string,
+  organizationId: OrganizationId,
+) => Fragment
+
+/** Selects integration records along with what they belong to. */
+export class IntegrationRecordsSql extends Context.Service<IntegrationRecordsSql, { readonly of: IntegrationsOf }>()(
+  "keyshelf/customers/IntegrationRecordsSql",
+) {}

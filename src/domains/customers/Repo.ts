@@ -2,33 +2,36 @@
 import type { Fragment } from "effect/sql/Statement"
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Option } from "effect"
-import { affectedRows } from "../../kernel/database/AffectedRows.ts"
-import type { Affected, AffectedInstance } from "../../kernel/contract/dryruns/Impact.ts"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { HotPath } from "../../kernel/database/Connections.ts"
-import { pageIds, prefixOf } from "../../kernel/database/Pages.ts"
-import { integrationsOf } from "./IntegrationRecordsSql.ts"
-import { advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
-import type { Customer, CustomerFilters } from "./Model.ts"
+import { pageIds, wordsIn } from "../../kernel/database/Pages.ts"
+import { IntegrationRecordsSql } from "./IntegrationRecordsSql.ts"
+import { advisoryLock, decodedOne, record, records, returnedRow } from "../../kernel/database/Statements.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
+import { Customer } from "./Model.ts"
+import type { CustomerFilters } from "./Model.ts"
 
 /** Stores and reads customers. */
 export class CustomersRepo extends Context.Service<
   CustomersRepo,
   {
     /** The statement that stores the row if its slug is free. */
-    readonly insertion: (organizationId: string, row: Customer) => Fragment
+    readonly insertion: (organizationId: OrganizationId, row: Customer) => Fragment
     /** Stores the row if its slug is free and returns whether it was. */
-    readonly insert: (organizationId: string, row: Customer) => Effect.Effect<boolean>
+    readonly insert: (organizationId: OrganizationId, row: Customer) => Effect.Effect<boolean>
     /** The customer with an id. */
-    readonly findById: (organizationId: string, id: string) => Effect.Effect<Option.Option<Customer>>
+    readonly findById: (organizationId: OrganizationId, id: string) => Effect.Effect<Option.Option<Customer>>
     /** The customer with a slug. */
-    readonly findBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<Customer>>
+    readonly findBySlug: (organizationId: OrganizationId, slug: string) => Effect.Effect<Option.Option<Customer>>
     /** The customer with an external id. */
-    readonly findByExternalId: (organizationId: string, externalId: string) => Effect.Effect<Option.Option<Customer>>
+    readonly findByExternalId: (
+      organizationId: OrganizationId,
+      externalId: string,
+    ) => Effect.Effect<Option.Option<Customer>>
     /** Customers after a position, newest first. */
     readonly list: (
-      organizationId: string,
+      organizationId: OrganizationId,
       filters: CustomerFilters,
       after: Position | null,
       count: number,
@@ -37,42 +40,41 @@ export class CustomersRepo extends Context.Service<
      * Locks the row: it can be changed or deleted, and gets no instance before the transaction ends. After a wait for
      * the lock, `integrations` can be stale. `update` and `delete` return current ones.
      */
-    readonly lockBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<Customer>>
+    readonly lockBySlug: (organizationId: OrganizationId, slug: string) => Effect.Effect<Option.Option<Customer>>
     /** Like {@link lockBySlug}. */
-    readonly lockById: (organizationId: string, id: string) => Effect.Effect<Option.Option<Customer>>
+    readonly lockById: (organizationId: OrganizationId, id: string) => Effect.Effect<Option.Option<Customer>>
     /** Locks the row against deletion until the transaction ends. */
-    readonly lockByIdShared: (organizationId: string, id: string) => Effect.Effect<Option.Option<Customer>>
+    readonly lockByIdShared: (organizationId: OrganizationId, id: string) => Effect.Effect<Option.Option<Customer>>
     /** Like {@link lockByIdShared}. */
-    readonly lockBySlugShared: (organizationId: string, slug: string) => Effect.Effect<Option.Option<Customer>>
+    readonly lockBySlugShared: (organizationId: OrganizationId, slug: string) => Effect.Effect<Option.Option<Customer>>
     /** Locks an external id until the transaction ends: concurrent requests cannot assign it to two customers. */
-    readonly lockExternalId: (organizationId: string, externalId: string) => Effect.Effect<void>
+    readonly lockExternalId: (organizationId: OrganizationId, externalId: string) => Effect.Effect<void>
     /** Whether another customer than this one has the external id. */
-    readonly hasExternalId: (organizationId: string, externalId: string, exceptId: string) => Effect.Effect<boolean>
+    readonly hasExternalId: (
+      organizationId: OrganizationId,
+      externalId: string,
+      exceptId: string,
+    ) => Effect.Effect<boolean>
     /** Updates a locked row and returns the stored record. */
-    readonly update: (organizationId: string, row: Customer) => Effect.Effect<Customer>
-    /** The instances of a customer: their count, and the names of the first ones. */
-    readonly instancesOf: (organizationId: string, customer: Customer) => Effect.Effect<Affected<AffectedInstance>>
+    readonly update: (organizationId: OrganizationId, row: Customer) => Effect.Effect<Customer>
     /** Deletes a locked customer and, by cascade, its integration records. Returns the deleted record. */
-    readonly delete: (organizationId: string, id: string) => Effect.Effect<Customer>
+    readonly delete: (organizationId: OrganizationId, id: string) => Effect.Effect<Customer>
   }
 >()("keyshelf/customers/Repo") {
-  static readonly layer = Layer.effect(
-    CustomersRepo,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(CustomersRepo, make))
 }
 
-type Columns = (organizationId: string) => Fragment
+type Columns = (organizationId: OrganizationId) => Fragment
 
 const reads = (sql: PgClient.PgClient, askFor: HotPath["Service"]["askFor"], columns: Columns) => {
   const pageOf = pageIds(sql, "newest")
   return {
-    findById: (organizationId: string, id: string) =>
+    findById: (organizationId: OrganizationId, id: string) =>
       record<Customer>()(
         sql`SELECT ${columns(organizationId)} FROM customers WHERE organization_id = ${organizationId} AND id = ${id}`,
       ),
 
-    findBySlug: (organizationId: string, slug: string) =>
+    findBySlug: (organizationId: OrganizationId, slug: string) =>
       record<Customer>()(
         askFor(organizationId)(
           (client) =>
@@ -80,12 +82,12 @@ const reads = (sql: PgClient.PgClient, askFor: HotPath["Service"]["askFor"], col
         ),
       ),
 
-    findByExternalId: (organizationId: string, externalId: string) =>
+    findByExternalId: (organizationId: OrganizationId, externalId: string) =>
       record<Customer>()(sql`
         SELECT ${columns(organizationId)} FROM customers
         WHERE organization_id = ${organizationId} AND external_customer_id = ${externalId}`),
 
-    list: (organizationId: string, filters: CustomerFilters, after: Position | null, count: number) =>
+    list: (organizationId: OrganizationId, filters: CustomerFilters, after: Position | null, count: number) =>
       records<Customer>()(sql`
         SELECT ${columns(organizationId)} FROM customers
         WHERE organization_id = ${organizationId} AND id = ANY(ARRAY(${pageOf({
@@ -99,48 +101,40 @@ const reads = (sql: PgClient.PgClient, askFor: HotPath["Service"]["askFor"], col
               ? []
               : [sql`external_customer_id = ${filters.externalCustomerId}`]),
           ],
-          unordered: filters.q === undefined ? [] : [prefixOf(sql, filters.q)],
+          unordered: filters.q === undefined ? [] : wordsIn(sql, organizationId, filters.q),
         })}))
         ORDER BY id DESC`),
 
-    hasExternalId: (organizationId: string, externalId: string, exceptId: string) =>
+    hasExternalId: (organizationId: OrganizationId, externalId: string, exceptId: string) =>
       returnedRow(sql`
         SELECT 1 FROM customers
         WHERE organization_id = ${organizationId} AND external_customer_id = ${externalId} AND id <> ${exceptId}`),
-
-    instancesOf: (organizationId: string, { id, slug }: Customer) =>
-      affectedRows<AffectedInstance>()(
-        sql,
-        sql`
-          SELECT slug, ${slug}::text AS customer FROM instances
-          WHERE organization_id = ${organizationId} AND customer_id = ${id} ORDER BY id`,
-      ),
   }
 }
 
 const locks = (sql: PgClient.PgClient, columns: Columns) => ({
-  lockBySlug: (organizationId: string, slug: string) =>
-    record<Customer>()(sql`
+  lockBySlug: (organizationId: OrganizationId, slug: string) =>
+    decodedOne(Customer)(sql`
       SELECT ${columns(organizationId)} FROM customers WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
 
-  lockById: (organizationId: string, id: string) =>
-    record<Customer>()(sql`
+  lockById: (organizationId: OrganizationId, id: string) =>
+    decodedOne(Customer)(sql`
       SELECT ${columns(organizationId)} FROM customers WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`),
 
-  lockByIdShared: (organizationId: string, id: string) =>
-    record<Customer>()(sql`
+  lockByIdShared: (organizationId: OrganizationId, id: string) =>
+    decodedOne(Customer)(sql`
       SELECT ${columns(organizationId)} FROM customers WHERE organization_id = ${organizationId} AND id = ${id} FOR KEY SHARE`),
 
-  lockBySlugShared: (organizationId: string, slug: string) =>
-    record<Customer>()(sql`
+  lockBySlugShared: (organizationId: OrganizationId, slug: string) =>
+    decodedOne(Customer)(sql`
       SELECT ${columns(organizationId)} FROM customers WHERE organization_id = ${organizationId} AND slug = ${slug} FOR KEY SHARE`),
 
-  lockExternalId: (organizationId: string, externalId: string) =>
+  lockExternalId: (organizationId: OrganizationId, externalId: string) =>
     advisoryLock(sql, `customers:${organizationId}:${externalId}`),
 })
 
 const writes = (sql: PgClient.PgClient, columns: Columns) => {
-  const insertStatement = (organizationId: string, row: Customer) => sql`
+  const insertStatement = (organizationId: OrganizationId, row: Customer) => sql`
     INSERT INTO customers (organization_id, id, name, slug, domain, external_customer_id, created_at, created_by,
       updated_at, updated_by)
     VALUES (${organizationId}, ${row.id}, ${row.name}, ${row.slug}, ${row.domain}, ${row.externalCustomerId},
@@ -151,9 +145,9 @@ const writes = (sql: PgClient.PgClient, columns: Columns) => {
   return {
     insertion: insertStatement,
 
-    insert: (organizationId: string, row: Customer) => returnedRow(insertStatement(organizationId, row)),
+    insert: (organizationId: OrganizationId, row: Customer) => returnedRow(insertStatement(organizationId, row)),
 
-    update: (organizationId: string, row: Customer) =>
+    update: (organizationId: OrganizationId, row: Customer) =>
       Effect.map(
         record<Customer>()(sql`
           UPDATE customers SET name = ${row.name}, domain = ${row.domain},
@@ -164,7 +158,7 @@ const writes = (sql: PgClient.PgClient, columns: Columns) => {
         Option.getOrThrow,
       ),
 
-    delete: (organizationId: string, id: string) =>
+    delete: (organizationId: OrganizationId, id: string) =>
       Effect.map(
         record<Customer>()(sql`
           DELETE FROM customers WHERE organization_id = ${organizationId} AND id = ${id} RETURNING ${columns(organizationId)}`),
@@ -176,8 +170,11 @@ const writes = (sql: PgClient.PgClient, columns: Columns) => {
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const { askFor } = yield* HotPath
-  const columns = (organizationId: string) => sql`id, name, slug, domain, external_customer_id AS "externalCustomerId",
-    ${integrationsOf(sql, "customers", organizationId)} AS integrations, created_at AS "createdAt", updated_at AS "updatedAt",
+  const integrations = yield* IntegrationRecordsSql
+  const columns = (
+    organizationId: OrganizationId,
+  ) => sql`id, name, slug, domain, external_customer_id AS "externalCustomerId",
+    ${integrations.of(sql, "CUSTOMER", "customers", organizationId)} AS integrations, created_at AS "createdAt", updated_at AS "updatedAt",
     created_by AS "createdBy", updated_by AS "updatedBy"`
   return { ...reads(sql, askFor, columns), ...locks(sql, columns), ...writes(sql, columns) }
 })

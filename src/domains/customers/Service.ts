@@ -2,7 +2,6 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
-import { namedTo } from "../../kernel/contract/dryruns/Impact.ts"
 import { changesIn, requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { byId, Cursors, filtersOf } from "../../kernel/contract/Page.ts"
 import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
@@ -10,6 +9,8 @@ import { noSuch } from "../../kernel/contract/Problem.ts"
 import type { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transaction, Transactions } from "../../kernel/database/Transactions.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
+import { DeletionBlockers } from "../../kernel/ports/DeletionBlockers.ts"
 import { creation } from "./Creation.ts"
 import type { WithinTransaction } from "./Creation.ts"
 import { CustomerNotFound, DeleteCustomerInUse, UpdateCustomerExternalIdTaken } from "./Errors.ts"
@@ -46,13 +47,16 @@ export class Customers extends Context.Service<
     readonly delete: (slug: string) => Effect.Effect<void, CustomerNotFound | DeleteCustomerInUse, Caller>
     /** The customer that a body names. It cannot be deleted before the transaction ends. */
     readonly lockShared: (
-      organizationId: string,
+      organizationId: OrganizationId,
       choice: CustomerChoice,
     ) => Effect.Effect<Option.Option<Customer>, never, Transaction>
     /** The customer with an id in any organization, or none. */
-    readonly find: (organizationId: string, id: string) => Effect.Effect<Option.Option<Customer>>
+    readonly find: (organizationId: OrganizationId, id: string) => Effect.Effect<Option.Option<Customer>>
     /** The customer with an external id, or none. */
-    readonly findByExternalId: (organizationId: string, externalId: string) => Effect.Effect<Option.Option<Customer>>
+    readonly findByExternalId: (
+      organizationId: OrganizationId,
+      externalId: string,
+    ) => Effect.Effect<Option.Option<Customer>>
     /** Changes a customer. Runs `withinTransaction` under its lock, before the event. */
     readonly change: <E = never>(
       choice: CustomerChoice,
@@ -66,10 +70,7 @@ export class Customers extends Context.Service<
     ) => Effect.Effect<Customer, CustomerNotFound | E, Caller>
   }
 >()("keyshelf/customers/Customers") {
-  static readonly layer = Layer.effect(
-    Customers,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(Customers, make))
 }
 
 /** Changes of one customer, under its lock. */
@@ -82,7 +83,7 @@ const changes = Effect.gen(function* () {
   /** Locks a customer, stores the result of `decide` and emits the event. */
   const changing = Effect.fnUntraced(function* <E>(
     choice: CustomerChoice,
-    decide: (current: Customer, organizationId: string) => Effect.Effect<Customer, E, Transaction>,
+    decide: (current: Customer, organizationId: OrganizationId) => Effect.Effect<Customer, E, Transaction>,
   ) {
     const caller = yield* Caller
     return yield* transactions.run(
@@ -132,6 +133,7 @@ const make = Effect.gen(function* () {
   const events = yield* Events
   const cursors = yield* Cursors
   const transactions = yield* Transactions
+  const blockers = yield* DeletionBlockers
   const { attach, change } = yield* changes
 
   const get = Effect.fnUntraced(function* (slug: string) {
@@ -157,10 +159,10 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         const customer = yield* repo.lockBySlug(caller.organizationId, slug)
         if (Option.isNone(customer)) return yield* notFound(slug)
-        const instances = yield* repo.instancesOf(caller.organizationId, customer.value)
-        if (instances.count > 0) {
+        const blocking = yield* blockers.find("customer", customer.value)
+        if (blocking.length > 0) {
           return yield* new DeleteCustomerInUse({
-            impact: { blocking: [{ kind: "instances", ...namedTo(caller, instances) }] },
+            impact: { blocking },
             detail: `The customer "${slug}" has instances. Delete them or move them to another customer first.`,
           })
         }
@@ -170,7 +172,7 @@ const make = Effect.gen(function* () {
     )
   })
 
-  const lockShared = Effect.fnUntraced(function* (organizationId: string, choice: CustomerChoice) {
+  const lockShared = Effect.fnUntraced(function* (organizationId: OrganizationId, choice: CustomerChoice) {
     yield* Transaction
     if (choice.customerId !== undefined) return yield* repo.lockByIdShared(organizationId, choice.customerId)
     if (choice.customerSlug !== undefined) return yield* repo.lockBySlugShared(organizationId, choice.customerSlug)

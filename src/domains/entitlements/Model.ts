@@ -15,10 +15,11 @@ export type EntitlementType = (typeof entitlementTypes)[number]
 /** How the usage of a period is computed from its reports. */
 export const aggregationMethods = ["SUM", "COUNT", "AVERAGE", "MIN", "MAX", "LATEST", "UNIQUE_COUNT"] as const
 /** How reports are aggregated. */
-export type ReportAggregation = (typeof aggregationMethods)[number]
+export const ReportAggregation = Schema.Literals(aggregationMethods)
+export type ReportAggregation = typeof ReportAggregation.Type
 
 /** `CONCURRENT` has no reports: its usage is how many hold a lease at one time. */
-export type AggregationMethod = ReportAggregation | "CONCURRENT"
+export type AggregationMethod = typeof AggregationMethod.Type
 
 /** How often usage resets to zero. */
 export const resetPeriods = ["HOUR", "DAY", "WEEK", "MONTH", "YEAR"] as const
@@ -29,7 +30,7 @@ export const resetAnchors = ["CALENDAR", "LICENSE_START"] as const
 export type ResetAnchor = (typeof resetAnchors)[number]
 
 export const EntitlementType = Schema.Literals(entitlementTypes).annotate(component("EntitlementType", "NUMBER"))
-const AggregationMethod = Schema.Literals([...aggregationMethods, "CONCURRENT"]).annotate(
+export const AggregationMethod = Schema.Literals([...aggregationMethods, "CONCURRENT"]).annotate(
   component("AggregationMethod", "SUM"),
 )
 export const ResetPeriod = Schema.Literals(resetPeriods).annotate(component("ResetPeriod", "MONTH"))

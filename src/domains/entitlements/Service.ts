@@ -2,10 +2,10 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
-import { namedTo } from "../../kernel/contract/dryruns/Impact.ts"
 import type { Blocking } from "../../kernel/contract/dryruns/Impact.ts"
 import { requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import { Cursors, filtersOf } from "../../kernel/contract/Page.ts"
 import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import { noSuch, ValidationFailed } from "../../kernel/contract/Problem.ts"
@@ -13,6 +13,7 @@ import type { InvalidCursor } from "../../kernel/contract/Problem.ts"
 import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
+import { DeletionBlockers } from "../../kernel/ports/DeletionBlockers.ts"
 import { CreateEntitlementSlugTaken, DeleteEntitlementInUse, EntitlementNotFound } from "./Errors.ts"
 import type { NewMemberships } from "./GroupMemberships.ts"
 import { UpdateEntitlement } from "./Model.ts"
@@ -50,13 +51,10 @@ export class Entitlements extends Context.Service<
     /** Deletes an entitlement that no license grants, no override names and no usage refers to. */
     readonly delete: (slug: string) => Effect.Effect<void, EntitlementNotFound | DeleteEntitlementInUse, Caller>
     /** The entitlement with this slug. It cannot be deleted before the transaction ends. */
-    readonly lockShared: (organizationId: string, slug: string) => Effect.Effect<Option.Option<Entitlement>>
+    readonly lockShared: (organizationId: OrganizationId, slug: string) => Effect.Effect<Option.Option<Entitlement>>
   }
 >()("keyshelf/entitlements/Entitlements") {
-  static readonly layer = Layer.effect(
-    Entitlements,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(Entitlements, make))
 }
 
 /** Creates an entitlement with its event in one statement, and adds it to groups. */
@@ -106,37 +104,25 @@ const creation = Effect.gen(function* () {
   })
 })
 
+/** Why an entitlement cannot be deleted, by the kind of what needs it. */
+const reasonOf = (kind: Blocking["kind"], slug: string): string => {
+  switch (kind) {
+    case "licenses":
+      return `A license grants the entitlement "${slug}". Remove it from all licenses first.`
+    case "overrides":
+      return `An instance has an override of the entitlement "${slug}". Remove it first.`
+    default:
+      // Deleting the entitlement would also delete its usage, which may still have to be billed.
+      return `Some instances have usage of the entitlement "${slug}". Delete them first.`
+  }
+}
+
 /** Deletes an entitlement that nothing needs. */
 const deletion = Effect.gen(function* () {
   const repo = yield* EntitlementsRepo
   const events = yield* Events
   const transactions = yield* Transactions
-
-  /** Fails if something needs the entitlement. */
-  const requireUnused = Effect.fnUntraced(function* (caller: Caller["Service"], { id, slug }: Entitlement) {
-    const licenses = yield* repo.licensesGranting(caller.organizationId, id)
-    const overrides = yield* repo.instancesOverriding(caller.organizationId, id, yield* now)
-    // Deleting the entitlement would also delete its usage, which may still have to be billed.
-    const usage = yield* repo.instancesUsing(caller.organizationId, id)
-    const all: ReadonlyArray<readonly [Blocking, detail: string]> = [
-      [
-        { kind: "licenses", ...licenses },
-        `A license grants the entitlement "${slug}". Remove it from all licenses first.`,
-      ],
-      [
-        { kind: "overrides", ...namedTo(caller, overrides) },
-        `An instance has an override of the entitlement "${slug}". Remove it first.`,
-      ],
-      [
-        { kind: "usage", ...namedTo(caller, usage) },
-        `Some instances have usage of the entitlement "${slug}". Delete them first.`,
-      ],
-    ]
-    const blocking = all.filter(([{ count }]) => count > 0)
-    const [first] = blocking
-    if (first === undefined) return
-    return yield* new DeleteEntitlementInUse({ detail: first[1], impact: { blocking: blocking.map(([kind]) => kind) } })
-  })
+  const blockers = yield* DeletionBlockers
 
   return Effect.fn("Entitlements.delete")(function* (slug: string) {
     const caller = yield* Caller
@@ -144,7 +130,13 @@ const deletion = Effect.gen(function* () {
       Effect.gen(function* () {
         const entitlement = yield* repo.lockBySlug(caller.organizationId, slug)
         if (Option.isNone(entitlement)) return yield* notFound(slug)
-        yield* requireUnused(caller, entitlement.value)
+        const blocking = yield* blockers.find("entitlement", entitlement.value)
+        if (blocking[0] !== undefined) {
+          return yield* new DeleteEntitlementInUse({
+            impact: { blocking },
+            detail: reasonOf(blocking[0].kind, slug),
+          })
+        }
         yield* repo.delete(caller.organizationId, entitlement.value.id)
         yield* events.emit(caller, "ENTITLEMENT_DELETED", entitlement.value)
       }),

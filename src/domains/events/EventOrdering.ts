@@ -1,6 +1,7 @@
 /** Assigns committed events their positions in the stream (docs/adr/0004-event-positions.md). */
 import { Context, Effect, Layer } from "effect"
 import { Transactions } from "../../kernel/database/Transactions.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import { EventsRepo } from "./Repo.ts"
 
 /** The head of the stream of a removed organization. */
@@ -11,11 +12,13 @@ export class EventOrdering extends Context.Service<
   EventOrdering,
   {
     /** Assigns positions to committed events that have none, and their leaves in the event log. */
-    readonly assignPositions: (organizationId: string) => Effect.Effect<void>
+    readonly assignPositions: (organizationId: OrganizationId) => Effect.Effect<void>
     /** Calls {@link place} and returns the last position of the stream. */
-    readonly head: (organizationId: string) => Effect.Effect<number>
+    readonly head: (organizationId: OrganizationId) => Effect.Effect<number>
     /** Calls {@link place} for several streams and returns their last positions, or {@link REMOVED}. */
-    readonly advance: (organizationIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, number>>
+    readonly advance: (
+      organizationIds: ReadonlyArray<OrganizationId>,
+    ) => Effect.Effect<ReadonlyMap<OrganizationId, number>>
   }
 >()("keyshelf/events/EventOrdering") {
   static readonly layer = Layer.effect(
@@ -25,7 +28,7 @@ export class EventOrdering extends Context.Service<
       const transactions = yield* Transactions
 
       // Two statements, so that the second sees everything that committed during the wait for the lock.
-      const placeNow = (organizationId: string) =>
+      const placeNow = (organizationId: OrganizationId) =>
         transactions.run(
           Effect.andThen(
             repo.lockOrdering(organizationId),
@@ -33,17 +36,15 @@ export class EventOrdering extends Context.Service<
           ),
         )
 
-      const place = Effect.fnUntraced(function* (organizationId: string) {
+      const place = Effect.fnUntraced(function* (organizationId: OrganizationId) {
         if (yield* repo.hasUnordered(organizationId)) yield* placeNow(organizationId)
       })
 
-      const heads = (organizationIds: ReadonlyArray<string>) =>
+      const heads = (organizationIds: ReadonlyArray<OrganizationId>) =>
         Effect.map(
           repo.heads(organizationIds),
           (rows) =>
-            new Map(
-              rows.map(({ head, isRemoved, organizationId }) => [organizationId, isRemoved ? REMOVED : Number(head)]),
-            ),
+            new Map(rows.map(({ head, isRemoved, organizationId }) => [organizationId, isRemoved ? REMOVED : head])),
         )
 
       return EventOrdering.of({

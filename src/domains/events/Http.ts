@@ -1,31 +1,21 @@
 /** Handlers of the event stream. */
 import { Effect, Stream } from "effect"
-import { HttpServerRespondable, HttpServerResponse } from "effect/http"
+import { HttpServerResponse } from "effect/http"
 import type { HttpRouter } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import * as Apis from "../../kernel/contract/Apis.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
 import { OrganizationAccess } from "../../kernel/contract/Endpoint.ts"
 import { handlersOf } from "../../kernel/contract/Handlers.ts"
+import { pageOfTexts } from "../../kernel/contract/Page.ts"
 import { invalid, InvalidCursor } from "../../kernel/contract/Problem.ts"
+import { EVENT_STREAM, STREAM_HEADERS, wantsStream } from "../../kernel/values/MediaTypes.ts"
 import { EventsApi } from "./Api.ts"
+import { rejectedByLimit } from "./changes/Response.ts"
 import type { Admission } from "./LiveEvents.ts"
 import { LiveEvents } from "./LiveEvents.ts"
 import { filterOf } from "./Model.ts"
-import { wantsStream } from "./Rules.ts"
 import { Events } from "./Service.ts"
-
-const LIVE = "text/event-stream"
-
-const HEADERS = {
-  "cache-control": "no-cache, no-transform",
-  // Otherwise nginx would buffer events.
-  "x-accel-buffering": "no",
-  // A node that shuts down must not wait for an idle connection.
-  connection: "close",
-}
-
-const RETRY_AFTER_SECONDS = "15"
 
 const inHeader = ({ detail }: InvalidCursor) =>
   new InvalidCursor({
@@ -50,7 +40,7 @@ export const events = handlersOf(
         const { organizationId } = yield* Caller
         const filter = filterOf(query)
         if (request.method === "HEAD" || !wantsStream(request.headers["accept"])) {
-          return yield* events.list(organizationId, filter, query)
+          return pageOfTexts(yield* events.list(organizationId, filter, query))
         }
         if (query.order === "desc") {
           return yield* invalid("query.order", "must be asc in a live stream, which only reads forward", query.order)
@@ -71,15 +61,11 @@ export const events = handlersOf(
         const resumes = last !== undefined && last !== ""
         return yield* live.follow({ organizationId, filter, cursor: resumes ? last : query.cursor, admission }).pipe(
           Effect.map((text) =>
-            HttpServerResponse.stream(Stream.encodeText(text), { contentType: LIVE, headers: HEADERS }),
+            HttpServerResponse.stream(Stream.encodeText(text), { contentType: EVENT_STREAM, headers: STREAM_HEADERS }),
           ),
           Effect.catchTags({
             "Request.InvalidCursor": (problem) => Effect.fail(resumes ? inHeader(problem) : problem),
-            "FollowEvents.TooManyStreams": (problem) =>
-              Effect.map(
-                HttpServerRespondable.toResponse(problem),
-                HttpServerResponse.setHeader("retry-after", RETRY_AFTER_SECONDS),
-              ),
+            "FollowEvents.TooManyStreams": rejectedByLimit,
           }),
         )
       }),

@@ -5,11 +5,12 @@ import { Sse } from "effect/encoding"
 import { Shutdown } from "../../kernel/ports/Shutdown.ts"
 import { Cursors } from "../../kernel/contract/Page.ts"
 import type { InvalidCursor } from "../../kernel/contract/Problem.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import type { FollowEventsNodeFull, FollowEventsTooManyStreams } from "./Errors.ts"
 import { EventSubscribers, LiveStreamLimits } from "./StreamSubscribers.ts"
 import type { EventFilter, PositionedEvent } from "./Model.ts"
 import { EventsRepo } from "./Repo.ts"
-import { listingOf } from "./Rules.ts"
+import { eventText, listingOf } from "./Rules.ts"
 
 const BATCH = 50
 const RECONNECT_MILLIS = 1000
@@ -22,7 +23,7 @@ export type Admission = "admitted" | "refused" | "unknown"
 
 /** The parameters of a live stream. */
 interface LiveRequest {
-  readonly organizationId: string
+  readonly organizationId: OrganizationId
   readonly filter: EventFilter
   /** The stream starts after this cursor; without one, with new events. */
   readonly cursor: string | undefined
@@ -48,14 +49,11 @@ export class LiveEvents extends Context.Service<
     >
   }
 >()("keyshelf/events/LiveEvents") {
-  static readonly layer = Layer.effect(
-    LiveEvents,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(LiveEvents, make))
 }
 
-const frameOf = (id: string, { position: _, ...event }: PositionedEvent) =>
-  Sse.encoder.write({ _tag: "Event", event: event.type, id, data: JSON.stringify(event) })
+const frameOf = (id: string, event: PositionedEvent) =>
+  Sse.encoder.write({ _tag: "Event", event: event.type, id, data: eventText(event) })
 
 /**
  * The heartbeats of a stream that begins. Each verifies the credential again; there is none, and the stream ends, if it
@@ -96,6 +94,7 @@ const make = Effect.gen(function* () {
     const listing = listingOf(organizationId, filter)
     const idAt = (position: number) => cursors.seal(listing, [position])
     const from = cursor === undefined ? undefined : Number((yield* cursors.open(listing, cursor))[0])
+    const resolved = yield* repo.resolve(organizationId, filter)
     const { grown, head, isRemoved } = yield* subscribers.subscribe(organizationId)
     const start = from ?? head
     const heartbeats = heartbeatsFrom(yield* Clock.currentTimeMillis, pace.heartbeatMillis, admission)
@@ -105,7 +104,7 @@ const make = Effect.gen(function* () {
     // When the pending output was passed to the response; `undefined` once the client has read it.
     let handedAt: number | undefined
 
-    const read = Effect.suspend(() => repo.readAfter(organizationId, filter, after, BATCH)).pipe(
+    const read = Effect.suspend(() => repo.readAfter(organizationId, resolved, after, BATCH)).pipe(
       Effect.map((rows) => {
         mayHaveMore = rows.length === BATCH
         after = Number(rows.at(-1)?.position ?? after)

@@ -10,8 +10,10 @@ import { TimestampInput } from "../../kernel/values/Timestamp.ts"
 export interface EventFilter {
   /** Distinct names, in the order of {@link eventNames}. */
   readonly types?: ReadonlyArray<EventName>
-  /** The record that the event is about, as returned by `resourceOf`. */
-  readonly resource?: string
+  /** The records that the event is about, or that own its record, by id or slug: distinct, sorted. */
+  readonly resources?: ReadonlyArray<string>
+  /** Also what belongs to the records that belong to these: to the instances of a customer. */
+  readonly isRelated?: boolean
   /** The id of the actor. */
   readonly actor?: string
   /** Events that occurred at this time or later. */
@@ -20,8 +22,14 @@ export interface EventFilter {
   readonly until?: Date
 }
 
-/** An event with its position in the stream. */
-export type PositionedEvent = EventRecord & { readonly position: string }
+/** A stored event with its position in the stream. Its objects are JSON as PostgreSQL stores it; `credential` and `previous` are `null` if it has none. */
+export interface PositionedEvent extends Pick<EventRecord, "id" | "type" | "timestamp" | "organizationId"> {
+  readonly position: string
+  readonly actor: string
+  readonly credential: string | null
+  readonly data: string
+  readonly previous: string | null
+}
 
 // A comma-separated list, a repeated parameter, or both.
 const EventNames = Schema.Array(Schema.String).pipe(
@@ -55,14 +63,21 @@ export const orderQuery = {
   }),
 }
 
+/** The URL stays short enough for proxies. */
+const MAX_RESOURCES = 200
+
 /** The query parameters that filter the stream. */
 export const filterQuery = {
   type: Schema.optionalKey(EventNames).annotate({
     description: "Only events with these names. Separate several names by commas or repeat the parameter.",
   }),
-  resource: Schema.optionalKey(Text(1, 255)).annotate({
+  resource: Schema.optionalKey(Schema.Array(Text(1, 255)).check(Schema.isMaxLength(MAX_RESOURCES))).annotate({
     description:
-      "Only events about this record: the `id` in `data`, otherwise the slug, otherwise the instance, license or connector that `data` names",
+      "Only events about this record or what belongs to it, by its `id`, slug or key. Of an instance these are also its overrides, license keys, offline bundles and ledgers, voided usage and thresholds; of a license its grants, of a deployment zone its deployments, of a service account its tokens. Repeat the parameter for up to 200 records.",
+  }),
+  related: Schema.optionalKey(Schema.Literals(["true", "false"])).annotate({
+    description:
+      "With `resource`: whether also the events of a customer's instances, and of what belongs to these. Default `false`.",
   }),
   actor: Schema.optionalKey(Text(1, 255)).annotate({
     description: "Only events of the actor with this id, as `actor.id` of an event",
@@ -75,17 +90,23 @@ export const filterQuery = {
   }),
 }
 
-interface FilterQuery extends Omit<EventFilter, "types"> {
+interface FilterQuery extends Omit<EventFilter, "types" | "resources" | "isRelated"> {
   readonly type?: ReadonlyArray<EventName>
+  readonly resource?: ReadonlyArray<string>
+  readonly related?: "true" | "false"
 }
 
 // UUIDs are case-insensitive.
-const canonicalId = (text: string): string => (UUID.test(text) ? text.toLowerCase() : text)
+const canonicalId = (text: string): string => (isRecordId(text) ? text.toLowerCase() : text)
+
+/** Whether a text is the id of a record. Other records are named by slug or key. */
+export const isRecordId = (text: string): boolean => UUID.test(text)
 
 /** The filter for these parameters. */
-export const filterOf = ({ actor, resource, since, type, until }: FilterQuery): EventFilter => ({
+export const filterOf = ({ actor, related, resource, since, type, until }: FilterQuery): EventFilter => ({
   ...(type === undefined ? {} : { types: type }),
-  ...(resource === undefined ? {} : { resource: canonicalId(resource) }),
+  ...(resource === undefined ? {} : { resources: [...new Set(resource.map(canonicalId))].toSorted() }),
+  ...(related === "true" ? { isRelated: true } : {}),
   ...(actor === undefined ? {} : { actor: canonicalId(actor) }),
   ...(since === undefined ? {} : { since }),
   ...(until === undefined ? {} : { until }),

@@ -1,29 +1,31 @@
 /** SQL of the outbox: committed events that wait for a provider to publish them. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
 import { isRemoved } from "../../kernel/database/RemovedOrganizations.ts"
 import type { StoredEvent } from "./log/EventText.ts"
-import { column, records } from "../../kernel/database/Statements.ts"
+import { column, decoded, decodedColumn, executed, records } from "../../kernel/database/Statements.ts"
+import { OrganizationId } from "../../kernel/values/Identifiers.ts"
 
 /** Identifies an event of the outbox. */
-export interface OutboxKey {
-  readonly organizationId: string
-  readonly eventId: string
-}
+const OutboxKey = Schema.Struct({ organizationId: OrganizationId, eventId: Schema.String })
+export type OutboxKey = typeof OutboxKey.Type
 
 /** A waiting event, without its content. */
-export interface OutboxEntry extends OutboxKey {
+export const OutboxEntry = Schema.Struct({
+  ...OutboxKey.fields,
   /** The location of the row, valid while the row is locked. */
-  readonly rowLocation: string
+  rowLocation: Schema.String,
   /** `null` if the event is no longer stored. */
-  readonly type: string | null
-  readonly occurredAt: Date | null
-}
+  type: Schema.NullOr(Schema.String),
+  occurredAt: Schema.NullOr(Schema.Date),
+})
+export type OutboxEntry = typeof OutboxEntry.Type
 
 /** An entry that an external provider has claimed. `claims` counts its claims, this one included. */
-export type OutboxClaim = OutboxKey & { readonly claims: number; readonly dueAt: Date }
+const OutboxClaim = Schema.Struct({ ...OutboxKey.fields, claims: Schema.Int, dueAt: Schema.Date })
+export type OutboxClaim = typeof OutboxClaim.Type
 
 interface OutboxQueries {
   /**
@@ -32,10 +34,10 @@ interface OutboxQueries {
    */
   readonly findUncommitted: <Key extends OutboxKey>(missing: ReadonlyArray<Key>) => Effect.Effect<ReadonlyArray<Key>>
   /** Finds up to 64 organizations with waiting events, by id, after the given one. */
-  readonly findOrganizationsAfter: (organizationId: string) => Effect.Effect<ReadonlyArray<string>>
+  readonly findOrganizationsAfter: (organizationId: OrganizationId) => Effect.Effect<ReadonlyArray<OrganizationId>>
   /** Locks the oldest due events of each organization. Skips events that another node has locked. */
   readonly lockDue: (
-    organizationIds: ReadonlyArray<string>,
+    organizationIds: ReadonlyArray<OrganizationId>,
     at: Date,
     perOrganization: number,
   ) => Effect.Effect<ReadonlyArray<OutboxEntry>>
@@ -48,7 +50,7 @@ interface OutboxQueries {
   readonly delete: (key: OutboxKey) => Effect.Effect<void>
   /** Claims the oldest due events of each organization until the given time. */
   readonly claimDue: (
-    organizationIds: ReadonlyArray<string>,
+    organizationIds: ReadonlyArray<OrganizationId>,
     claim: { readonly at: Date; readonly until: Date; readonly perOrganization: number },
   ) => Effect.Effect<ReadonlyArray<OutboxClaim>>
   /** Postpones a claimed event, unless another claim has it by now. */
@@ -63,7 +65,7 @@ const MAX_ORGANIZATIONS = 64
 /** The oldest due rows of each organization, locked, as `due`. Skips rows that another node has locked. */
 export const dueRows = (
   sql: SqlClient,
-  organizationIds: ReadonlyArray<string>,
+  organizationIds: ReadonlyArray<OrganizationId>,
   at: Date,
   perOrganization: number,
 ) => sql`
@@ -80,6 +82,8 @@ export const contents = (sql: SqlClient, from: Fragment, condition: Fragment) =>
     event.actor, event.data::text AS data, event.previous::text AS previous
   FROM ${from} WHERE ${condition}`
 
+const organizationIdsIn = decodedColumn("organization_id", OrganizationId)
+
 const waitingEvents = (sql: PgClient.PgClient) => {
   const keyRows = (keys: ReadonlyArray<OutboxKey>) => sql`
     unnest(
@@ -90,34 +94,29 @@ const waitingEvents = (sql: PgClient.PgClient) => {
   return {
     findUncommitted: () => Effect.succeed([]),
 
-    findOrganizationsAfter: (organizationId: string) =>
-      Effect.map(
-        records<{ organizationId: string }>()(sql`
-          WITH RECURSIVE waiting AS (
-            SELECT first.organization_id, 1 AS number FROM (
-              SELECT organization_id FROM webhook_outbox WHERE organization_id > ${organizationId}
-              ORDER BY organization_id LIMIT 1) AS first
-            UNION ALL
-            SELECT (SELECT next.organization_id FROM webhook_outbox next
-              WHERE next.organization_id > waiting.organization_id ORDER BY next.organization_id LIMIT 1), number + 1
-            FROM waiting WHERE waiting.organization_id IS NOT NULL AND number < ${MAX_ORGANIZATIONS}
-          )
-          SELECT organization_id AS "organizationId" FROM waiting WHERE organization_id IS NOT NULL`),
-        (rows) => rows.map((row) => row.organizationId),
-      ),
+    findOrganizationsAfter: (organizationId: OrganizationId) =>
+      organizationIdsIn(sql`
+        WITH RECURSIVE waiting AS (
+          SELECT first.organization_id, 1 AS number FROM (
+            SELECT organization_id FROM webhook_outbox WHERE organization_id > ${organizationId}
+            ORDER BY organization_id LIMIT 1) AS first
+          UNION ALL
+          SELECT (SELECT next.organization_id FROM webhook_outbox next
+            WHERE next.organization_id > waiting.organization_id ORDER BY next.organization_id LIMIT 1), number + 1
+          FROM waiting WHERE waiting.organization_id IS NOT NULL AND number < ${MAX_ORGANIZATIONS}
+        )
+        SELECT organization_id FROM waiting WHERE organization_id IS NOT NULL`),
 
-    lockDue: (organizationIds: ReadonlyArray<string>, at: Date, perOrganization: number) =>
-      records<OutboxEntry>()(sql`
+    lockDue: (organizationIds: ReadonlyArray<OrganizationId>, at: Date, perOrganization: number) =>
+      decoded(OutboxEntry)(sql`
         SELECT due.organization_id AS "organizationId", due.event_id AS "eventId", due.location::text AS "rowLocation", event.type,
           event.occurred_at AS "occurredAt"
         FROM ${dueRows(sql, organizationIds, at, perOrganization)}
         LEFT JOIN events event ON event.organization_id = due.organization_id AND event.id = due.event_id`),
 
     deleteLocked: (entries: ReadonlyArray<OutboxEntry>) =>
-      Effect.asVoid(
-        Effect.orDie(
-          sql`DELETE FROM webhook_outbox WHERE ctid = ANY(${entries.map(({ rowLocation }) => rowLocation)}::text[]::tid[])`,
-        ),
+      executed(
+        sql`DELETE FROM webhook_outbox WHERE ctid = ANY(${entries.map(({ rowLocation }) => rowLocation)}::text[]::tid[])`,
       ),
 
     findEvents: (keys: ReadonlyArray<OutboxKey>) =>
@@ -136,10 +135,10 @@ const waitingEvents = (sql: PgClient.PgClient) => {
 const claims = (sql: PgClient.PgClient) =>
   ({
     claimDue: (
-      organizationIds: ReadonlyArray<string>,
+      organizationIds: ReadonlyArray<OrganizationId>,
       claim: { readonly at: Date; readonly until: Date; readonly perOrganization: number },
     ) =>
-      records<OutboxClaim>()(sql`
+      decoded(OutboxClaim)(sql`
         WITH due AS MATERIALIZED (
           SELECT chosen.location FROM unnest(${organizationIds}::uuid[]) AS waiting (organization_id)
           CROSS JOIN LATERAL (
@@ -153,18 +152,12 @@ const claims = (sql: PgClient.PgClient) =>
         RETURNING organization_id AS "organizationId", event_id AS "eventId", claims, due_at AS "dueAt"`),
 
     postpone: ({ dueAt, eventId, organizationId }: OutboxClaim, until: Date) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          UPDATE webhook_outbox SET due_at = ${until}
-          WHERE organization_id = ${organizationId} AND event_id = ${eventId} AND due_at = ${dueAt}`),
-      ),
+      executed(sql`
+        UPDATE webhook_outbox SET due_at = ${until}
+        WHERE organization_id = ${organizationId} AND event_id = ${eventId} AND due_at = ${dueAt}`),
 
     delete: ({ eventId, organizationId }: OutboxKey) =>
-      Effect.asVoid(
-        Effect.orDie(
-          sql`DELETE FROM webhook_outbox WHERE organization_id = ${organizationId} AND event_id = ${eventId}`,
-        ),
-      ),
+      executed(sql`DELETE FROM webhook_outbox WHERE organization_id = ${organizationId} AND event_id = ${eventId}`),
   }) satisfies Partial<OutboxQueries>
 
 const make = Effect.map(PgClient.PgClient, (sql) => ({ ...waitingEvents(sql), ...claims(sql) }) satisfies OutboxQueries)

@@ -1,41 +1,51 @@
 /** SQL of the organization streams. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
+import type { Option } from "effect"
 import type { Fragment } from "effect/sql/Statement"
 import type { EventRecord } from "../../kernel/contract/Event.ts"
 import { Commits } from "../../kernel/database/Connections.ts"
 import { isRemoved } from "../../kernel/database/RemovedOrganizations.ts"
 import {
-  eventRecords,
+  decoded,
+  decodedColumn,
+  decodedValue,
   executed,
   planByIndexUnderFreeLocks,
   planByIndexUnderLock,
-  record,
   records,
   returnedRow,
 } from "../../kernel/database/Statements.ts"
+import { OrganizationId } from "../../kernel/values/Identifiers.ts"
+import { isRecordId } from "./Model.ts"
 import type { EventFilter, PositionedEvent } from "./Model.ts"
 import { insertEvent, OutboxCondition, outboxInsertion } from "./OutboxSql.ts"
+import { idsOfSlugs, idsOwnedBy, NamedRecords } from "./log/SubjectsSql.ts"
+import type { NamedRecordsSql } from "./log/SubjectsSql.ts"
 import { eventsUpTo, firstRetained, pageOf } from "./log/PagesSql.ts"
 import { advanceHeads, eventByKey, insertPlaced, PLACED_COLUMNS } from "./log/PlacingSql.ts"
 
 /** The last position of a stream. */
-interface StreamHead {
-  readonly organizationId: string
-  readonly head: string
-  readonly isRemoved: boolean
-}
+const StreamHead = Schema.Struct({
+  organizationId: OrganizationId,
+  head: Schema.Int,
+  isRemoved: Schema.Boolean,
+})
+type StreamHead = typeof StreamHead.Type
 
-/** How a placing changed a stream. */
-export interface PlacedStream {
-  readonly organizationId: string
-  /** The last position, and how many of the last ones are new. */
-  readonly head: number
-  readonly placed: number
+/** A stream whose head has moved. */
+export const AdvancedStream = Schema.Struct({
+  organizationId: OrganizationId,
+  /** The last position. */
+  head: Schema.Int,
   /** The tree of the event log has the positions after `base` up to `sealedTo`. */
-  readonly base: number
-  readonly sealedTo: number
-}
+  base: Schema.Int,
+  sealedTo: Schema.Int,
+})
+
+/** How a placing changed a stream. `placed` is how many of the last positions are new. */
+const PlacedStream = Schema.Struct({ ...AdvancedStream.fields, placed: Schema.Int })
+export type PlacedStream = typeof PlacedStream.Type
 
 /** Which events are placed, of each of the organizations. */
 export interface PlacingOptions {
@@ -56,20 +66,22 @@ interface EventQueries {
    */
   readonly insertWithChange: (change: Fragment, event: EventRecord) => Effect.Effect<Option.Option<boolean>>
   /** Whether there are events without a position. */
-  readonly hasUnordered: (organizationId: string) => Effect.Effect<boolean>
+  readonly hasUnordered: (organizationId: OrganizationId) => Effect.Effect<boolean>
   /** Of these organizations, those that have events without a position. */
-  readonly withUnordered: (organizationIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<string>>
+  readonly withUnordered: (
+    organizationIds: ReadonlyArray<OrganizationId>,
+  ) => Effect.Effect<ReadonlyArray<OrganizationId>>
   /** All organizations that have events without a position, but for removed ones. Reads one event of each. */
-  readonly unordered: Effect.Effect<ReadonlyArray<string>>
+  readonly unordered: Effect.Effect<ReadonlyArray<OrganizationId>>
   /** The last position of each stream. Streams without events are omitted. */
-  readonly heads: (organizationIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<StreamHead>>
+  readonly heads: (organizationIds: ReadonlyArray<OrganizationId>) => Effect.Effect<ReadonlyArray<StreamHead>>
   /** Serializes the ordering of one stream: locks it until the transaction ends. */
-  readonly lockOrdering: (organizationId: string) => Effect.Effect<void>
+  readonly lockOrdering: (organizationId: OrganizationId) => Effect.Effect<void>
   /** Until the transaction ends, locks the ordering of streams and more under names of the caller, as far as these locks are free. */
   readonly lockFreeOrderings: (
-    organizationIds: ReadonlyArray<string>,
-    more: (organizationId: string) => string,
-  ) => Effect.Effect<ReadonlyArray<string>>
+    organizationIds: ReadonlyArray<OrganizationId>,
+    more: (organizationId: OrganizationId) => string,
+  ) => Effect.Effect<ReadonlyArray<OrganizationId>>
   /** How many streams a transaction may change. */
   readonly maxTogether: number
   /**
@@ -77,36 +89,40 @@ interface EventQueries {
    * Call it under the locks of {@link lockOrdering}.
    */
   readonly assignPositions: (
-    organizationIds: ReadonlyArray<string>,
+    organizationIds: ReadonlyArray<OrganizationId>,
     options: PlacingOptions,
   ) => Effect.Effect<ReadonlyArray<PlacedStream>>
-  /** Reads events after a position, oldest first. */
+  /** The filter with the ids of the records that it names by slug and, on request, of what belongs to them. */
+  readonly resolve: (organizationId: OrganizationId, filter: EventFilter) => Effect.Effect<EventFilter>
+  /** Reads events after a position, oldest first. Its filter is resolved. */
   readonly readAfter: (
-    organizationId: string,
+    organizationId: OrganizationId,
     filter: EventFilter,
     position: number,
     count: number,
   ) => Effect.Effect<ReadonlyArray<PositionedEvent>>
   /** Reads events before a position, newest first. */
   readonly readBefore: (
-    organizationId: string,
+    organizationId: OrganizationId,
     filter: EventFilter,
     position: number,
     count: number,
   ) => Effect.Effect<ReadonlyArray<PositionedEvent>>
   /** The position of the first event that occurred at an instant or later, or waits for a delivery. */
-  readonly firstRetained: (organizationId: string, from: Date) => Effect.Effect<Option.Option<number>>
+  readonly firstRetained: (organizationId: OrganizationId, from: Date) => Effect.Effect<Option.Option<number>>
   /** Deletes the rows of the events up to a position. */
-  readonly deleteUpTo: (organizationId: string, position: number) => Effect.Effect<void>
+  readonly deleteUpTo: (organizationId: OrganizationId, position: number) => Effect.Effect<void>
 }
 
 /** The most streams in a transaction: it holds their locks, for which readers wait. */
 const MAX_TOGETHER = 50
 
+const handedOverIn = decodedValue("handedOver", Schema.Boolean)
+
 const insertions = (
   sql: PgClient.PgClient,
   askFor: Commits["Service"]["askFor"],
-  enqueue: (organizationId: string) => Fragment,
+  enqueue: (organizationId: OrganizationId) => Fragment,
 ) => {
   /** The parts of a statement that store an event, once for each row of `from`, and that it has no position yet. */
   const stored = (event: EventRecord, from?: Fragment) => sql`
@@ -119,19 +135,19 @@ const insertions = (
     insertForDelivery: (event) => returnedRow(sql`WITH ${stored(event)} ${enqueue(event.organizationId)} RETURNING 1`),
 
     insertWithChange: (change, event) =>
-      Effect.map(
-        record<{ readonly handedOver: boolean }>()(
-          askFor(event.organizationId)(
-            (client) => client`
-              WITH change AS (${change}), ${stored(event, sql.literal("FROM change"))},
-                delivery AS (${enqueue(event.organizationId)} RETURNING 1)
-              SELECT EXISTS (SELECT 1 FROM delivery) AS "handedOver" FROM change`,
-          ),
+      handedOverIn(
+        askFor(event.organizationId)(
+          (client) => client`
+            WITH change AS (${change}), ${stored(event, sql.literal("FROM change"))},
+              delivery AS (${enqueue(event.organizationId)} RETURNING 1)
+            SELECT EXISTS (SELECT 1 FROM delivery) AS "handedOver" FROM change`,
         ),
-        Option.map(({ handedOver }) => handedOver),
       ),
   } satisfies Partial<EventQueries>
 }
+
+/** The organizations that a statement selects as `id`. */
+export const organizationIdsIn = decodedColumn("id", OrganizationId)
 
 /** Which organizations have events without a position. */
 const unordered = (sql: PgClient.PgClient) =>
@@ -140,34 +156,28 @@ const unordered = (sql: PgClient.PgClient) =>
       returnedRow(sql`SELECT 1 FROM event_arrivals WHERE organization_id = ${organizationId} LIMIT 1`),
 
     withUnordered: (organizationIds) =>
-      Effect.map(
-        records<{ readonly id: string }>()(sql`
-          SELECT requested.id FROM unnest(${organizationIds}::uuid[]) AS requested (id)
-          WHERE EXISTS (SELECT 1 FROM event_arrivals WHERE organization_id = requested.id)`),
-        (rows) => rows.map(({ id }) => id),
-      ),
+      organizationIdsIn(sql`
+        SELECT requested.id FROM unnest(${organizationIds}::uuid[]) AS requested (id)
+        WHERE EXISTS (SELECT 1 FROM event_arrivals WHERE organization_id = requested.id)`),
 
-    unordered: Effect.map(
-      records<{ readonly id: string }>()(sql`
-        WITH RECURSIVE unordered (organization_id) AS (
-          (SELECT organization_id FROM event_arrivals ORDER BY organization_id LIMIT 1)
-          UNION ALL
-          SELECT (
-            SELECT next.organization_id FROM event_arrivals next
-            WHERE next.organization_id > unordered.organization_id ORDER BY next.organization_id LIMIT 1)
-          FROM unordered WHERE unordered.organization_id IS NOT NULL
-        )
-        SELECT unordered.organization_id AS id FROM unordered
-        WHERE unordered.organization_id IS NOT NULL AND NOT ${sql.literal(isRemoved("unordered.organization_id"))}`),
-      (rows) => rows.map(({ id }) => id),
-    ),
+    unordered: organizationIdsIn(sql`
+      WITH RECURSIVE unordered (organization_id) AS (
+        (SELECT organization_id FROM event_arrivals ORDER BY organization_id LIMIT 1)
+        UNION ALL
+        SELECT (
+          SELECT next.organization_id FROM event_arrivals next
+          WHERE next.organization_id > unordered.organization_id ORDER BY next.organization_id LIMIT 1)
+        FROM unordered WHERE unordered.organization_id IS NOT NULL
+      )
+      SELECT unordered.organization_id AS id FROM unordered
+      WHERE unordered.organization_id IS NOT NULL AND NOT ${sql.literal(isRemoved("unordered.organization_id"))}`),
   }) satisfies Partial<EventQueries>
 
 const ordering = (sql: PgClient.PgClient) => {
   const headOf = (organization: Fragment) => sql`
     coalesce((SELECT before.head FROM event_streams before WHERE before.organization_id = ${organization}), 0)`
 
-  const lockName = (organizationId: string) => `events:${organizationId}`
+  const lockName = (organizationId: OrganizationId) => `events:${organizationId}`
 
   return {
     lockOrdering: (organizationId) => planByIndexUnderLock(sql, lockName(organizationId)),
@@ -186,7 +196,7 @@ const ordering = (sql: PgClient.PgClient) => {
     // The statement reads `event_streams` as it was before: there the head is the last position before the new ones. Arrivals are read
     // in the order of their index, so nothing is sorted. One without an event gets no position.
     assignPositions: (organizationIds, { count, isSealed }) =>
-      records<PlacedStream>()(sql`
+      decoded(PlacedStream)(sql`
         WITH placed AS MATERIALIZED (
           SELECT stream.id AS organization_id, ${headOf(sql.literal("stream.id"))} AS head, next.*
           FROM unnest(${organizationIds}::uuid[]) AS stream (id)
@@ -211,16 +221,16 @@ const ordering = (sql: PgClient.PgClient) => {
 
 const reads = (sql: PgClient.PgClient) => {
   const read = (
-    organizationId: string,
+    organizationId: OrganizationId,
     filter: EventFilter,
     count: number,
     bounds: { readonly condition: Fragment; readonly order: Fragment },
-  ) => eventRecords<PositionedEvent>()(pageOf(sql, organizationId, filter, { ...bounds, count }))
+  ) => records<PositionedEvent>()(pageOf(sql, organizationId, filter, { ...bounds, count }))
 
   return {
     heads: (organizationIds) =>
-      records<StreamHead>()(sql`
-        SELECT organization_id AS "organizationId", head::text AS head,
+      decoded(StreamHead)(sql`
+        SELECT organization_id AS "organizationId", head::float8 AS head,
           ${sql.literal(isRemoved("event_streams.organization_id"))} AS "isRemoved"
         FROM event_streams
         WHERE organization_id = ANY(${organizationIds}::uuid[])`),
@@ -233,21 +243,32 @@ const reads = (sql: PgClient.PgClient) => {
   } satisfies Partial<EventQueries>
 }
 
+const resolution = (sql: PgClient.PgClient, named: NamedRecordsSql | undefined) =>
+  ({
+    resolve: Effect.fnUntraced(function* (organizationId, filter) {
+      if (filter.resources === undefined || named === undefined) return filter
+      const subjects = new Set(filter.resources)
+      const slugs = filter.resources.filter((name) => !isRecordId(name))
+      if (slugs.length > 0) {
+        for (const id of yield* idsOfSlugs(sql, named, organizationId, slugs)) subjects.add(id)
+      }
+      if (filter.isRelated === true) {
+        for (const id of yield* idsOwnedBy(sql, named, organizationId, [...subjects])) subjects.add(id)
+      }
+      return { ...filter, resources: [...subjects] }
+    }),
+  }) satisfies Partial<EventQueries>
+
 const retention = (sql: PgClient.PgClient) =>
   ({
     firstRetained: (organizationId, from) =>
-      Effect.map(
-        record<{ readonly position: number }>()(
-          firstRetained(
-            sql,
-            organizationId,
-            from,
-            sql`EXISTS (
-              SELECT 1 FROM webhook_outbox waiting
-              WHERE waiting.organization_id = ${organizationId} AND waiting.event_id = event.id)`,
-          ),
-        ),
-        Option.map(({ position }) => position),
+      firstRetained(
+        sql,
+        organizationId,
+        from,
+        sql`EXISTS (
+          SELECT 1 FROM webhook_outbox waiting
+          WHERE waiting.organization_id = ${organizationId} AND waiting.event_id = event.id)`,
       ),
 
     deleteUpTo: (organizationId, position) =>
@@ -263,6 +284,7 @@ const make = Effect.gen(function* () {
     ...unordered(sql),
     ...ordering(sql),
     ...reads(sql),
+    ...resolution(sql, yield* NamedRecords),
     ...retention(sql),
   } satisfies EventQueries
 })

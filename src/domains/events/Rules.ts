@@ -1,19 +1,80 @@
 /** Rules of the event stream: resources, listings and content negotiation. Pure. */
 import { Equal, Predicate } from "effect"
+import type { EventName } from "../../kernel/contract/Event.ts"
 import type { Listing } from "../../kernel/contract/Page.ts"
 import { parseJson } from "../../kernel/values/Decimal.ts"
-import type { EventFilter, EventOrder } from "./Model.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
+import { instantText } from "../../kernel/values/Timestamp.ts"
+import type { EventFilter, EventOrder, PositionedEvent } from "./Model.ts"
+
+/**
+ * Writes an event as JSON. Its objects are copied as they are stored: parsing and serializing those of a full page would occupy the process
+ * for milliseconds. Ids and names of events need no escapes.
+ */
+export const eventText = ({
+  actor,
+  credential,
+  data,
+  id,
+  organizationId,
+  previous,
+  timestamp,
+  type,
+}: Omit<PositionedEvent, "position">): string =>
+  `{"id":"${id}","type":"${type}","timestamp":"${instantText(timestamp)}","organizationId":"${organizationId}",` +
+  `"actor":${actor},"credential":${credential},"data":${data}${previous === null ? "" : `,"previous":${previous}`}}`
 
 const RESOURCE_PROPERTIES = ["id", "slug", "instanceId", "licenseSlug", "connectorName"] as const
 
 /**
  * The record that an event is about. It is the first of these properties of its data: `id`, `slug`, `instanceId`,
- * `licenseSlug`, `connectorName`. The filter `resource` compares this value.
+ * `licenseSlug`, `connectorName`. The filter `resource` compares this value, and the owner of the record (`ownerOf`).
  */
 export const resourceOf = (data: object): string | null => {
   for (const property of RESOURCE_PROPERTIES) {
     const name: unknown = Reflect.get(data, property)
     if (Predicate.isString(name)) return name
+  }
+  return null
+}
+
+type OwnerProperty = "instanceId" | "customerId" | "deploymentZoneId" | "licenseId" | "serviceAccountId"
+
+const ofInstance = ["instanceId"] as const
+const ofCustomer = ["customerId"] as const
+const ofLicense = ["licenseId"] as const
+const ofToken = ["instanceId", "serviceAccountId"] as const
+
+/** The properties of `data` that name the owner, the first one that is there. Events about a record without an owner are not listed. */
+const owners: Readonly<Partial<Record<EventName, ReadonlyArray<OwnerProperty>>>> = {
+  INSTANCE_CREATION: ofCustomer,
+  INSTANCE_UPDATED: ofCustomer,
+  INSTANCE_DELETED: ofCustomer,
+  INSTANCE_TERM_ENDING: ofCustomer,
+  INSTANCE_TERM_ENDED: ofCustomer,
+  INSTANCE_GRACE_ENDED: ofCustomer,
+  INSTANCE_ENTITLEMENT_OVERRIDDEN: ofInstance,
+  INSTANCE_ENTITLEMENT_OVERRIDE_REMOVED: ofInstance,
+  INSTANCE_ADD_ON_SET: ofInstance,
+  INSTANCE_ADD_ON_REMOVED: ofInstance,
+  USAGE_EVENT_VOIDED: ofInstance,
+  OFFLINE_BUNDLE_ISSUED: ofInstance,
+  OFFLINE_BUNDLE_REVOKED: ofInstance,
+  TOKEN_ISSUED: ofToken,
+  TOKEN_ROTATED: ofToken,
+  TOKEN_REVOKED: ofToken,
+  TOKEN_EXPIRED: ofToken,
+  LICENSE_ENTITLEMENT_ASSIGNED: ofLicense,
+  LICENSE_ENTITLEMENT_UPDATED: ofLicense,
+  LICENSE_ENTITLEMENT_UNASSIGNED: ofLicense,
+  RELEASE_DEPLOYED: ["deploymentZoneId"],
+}
+
+/** The id of the record that the record of an event belongs to. */
+export const ownerOf = (type: string, data: object): string | null => {
+  for (const property of owners[type as EventName] ?? []) {
+    const id: unknown = Reflect.get(data, property)
+    if (Predicate.isString(id)) return id
   }
   return null
 }
@@ -37,12 +98,14 @@ export const previousOf = (before: object, after: object): Record<string, unknow
   )
 
 /** The listing of a filtered stream. Cursors are bound to it, hence to filter and order. */
-export const listingOf = (organizationId: string, filter: EventFilter, order: EventOrder = "asc"): Listing => ({
+export const listingOf = (organizationId: OrganizationId, filter: EventFilter, order: EventOrder = "asc"): Listing => ({
   name: "events",
   organizationId,
   filters: {
     type: filter.types?.join(","),
-    resource: filter.resource,
+    resource: filter.resources?.join(","),
+    // Absent in cursors that were issued before there was one.
+    related: filter.isRelated === true ? "true" : undefined,
     actor: filter.actor,
     since: filter.since?.toISOString(),
     until: filter.until?.toISOString(),
@@ -50,29 +113,6 @@ export const listingOf = (organizationId: string, filter: EventFilter, order: Ev
     order: order === "asc" ? undefined : order,
   },
 })
-
-const STREAM = "text/event-stream"
-
-interface MediaRange {
-  readonly type: string
-  readonly quality: number
-}
-
-const rangesOf = (accept: string): ReadonlyArray<MediaRange> =>
-  accept.split(",").map((range) => {
-    const [type = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase())
-    const quality = parameters.find((parameter) => parameter.startsWith("q="))
-    return { type, quality: quality === undefined ? 1 : Number(quality.slice(2)) || 0 }
-  })
-
-/** Whether an `Accept` header requests the live stream: it names the media type, and does not prefer JSON. */
-export const wantsStream = (accept: string | undefined): boolean => {
-  const ranges = accept === undefined ? [] : rangesOf(accept)
-  const best = (type: string) =>
-    Math.max(0, ...ranges.filter((range) => range.type === type).map(({ quality }) => quality))
-  const stream = best(STREAM)
-  return stream > 0 && stream >= best("application/json")
-}
 
 /** The lowest UUIDv7 of a time. Ids generated before it are smaller. */
 export const lowestIdAt = (at: Date): string => {

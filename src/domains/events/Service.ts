@@ -1,10 +1,11 @@
 /** The event stream of an organization: written with every change, read forward by a cursor. */
 import { Context, Effect, Layer, Option } from "effect"
 import type { Fragment } from "effect/sql/Statement"
-import type { ActorReference } from "../../kernel/contract/Caller.ts"
+import type { Initiator } from "../../kernel/contract/Caller.ts"
 import { CurrentDryRun } from "../../kernel/contract/dryruns/DryRun.ts"
 import type { ChangeName, EventName, EventRecord, RecordEventName } from "../../kernel/contract/Event.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import { Cursors, DEFAULT_LIMIT } from "../../kernel/contract/Page.ts"
 import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import type { InvalidCursor } from "../../kernel/contract/Problem.ts"
@@ -14,12 +15,11 @@ import { Transaction } from "../../kernel/database/Transactions.ts"
 import type { EventFilter, EventOrder } from "./Model.ts"
 import { EventOrdering } from "./EventOrdering.ts"
 import { EventsRepo } from "./Repo.ts"
-import { listingOf, previousOf, resourceOf } from "./Rules.ts"
+import { eventText, listingOf, previousOf, resourceOf } from "./Rules.ts"
 
-/** The organization and the actor of an event. A `Caller` is a source. */
-export interface EventSource {
-  readonly organizationId: string
-  readonly actor: ActorReference
+/** The organization of an event, and who causes it. A `Caller` is a source. */
+export interface EventSource extends Initiator {
+  readonly organizationId: OrganizationId
 }
 
 /** The page of events that a client requests. */
@@ -63,20 +63,17 @@ export class Events extends Context.Service<
       data: object,
     ) => Effect.Effect<EventRecord, never, Transaction>
     /**
-     * Lists events, oldest first unless the request says otherwise. Oldest first, `nextCursor` is usable on the last page too, so
+     * Lists events as JSON, oldest first unless the request says otherwise. Oldest first, `nextCursor` is usable on the last page too, so
      * that clients can poll.
      */
     readonly list: (
-      organizationId: string,
+      organizationId: OrganizationId,
       filter: EventFilter,
       request: EventPageRequest,
-    ) => Effect.Effect<Page<EventRecord>, InvalidCursor>
+    ) => Effect.Effect<Page<string>, InvalidCursor>
   }
 >()("keyshelf/events/Events") {
-  static readonly layer = Layer.effect(
-    Events,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(Events, make))
 }
 
 /** A new event, of now. */
@@ -87,6 +84,7 @@ const eventOf = Effect.fnUntraced(function* (source: EventSource, type: EventNam
     timestamp: yield* now,
     organizationId: source.organizationId,
     actor: { id: source.actor.id, name: source.actor.name },
+    credential: source.credential,
     data: data as Record<string, unknown>,
   }
   return event
@@ -101,7 +99,7 @@ const collect = ({ data, previous, type }: EventRecord) =>
 /** Returns what lists the events of a stream, page by page. */
 const listEvents = (repo: EventsRepo["Service"], cursors: Cursors["Service"], ordering: EventOrdering["Service"]) =>
   Effect.fn("Events.list")(function* (
-    organizationId: string,
+    organizationId: OrganizationId,
     filter: EventFilter,
     { order = "asc", ...request }: EventPageRequest,
   ) {
@@ -111,11 +109,12 @@ const listEvents = (repo: EventsRepo["Service"], cursors: Cursors["Service"], or
     yield* ordering.assignPositions(organizationId)
     const isAscending = order === "asc"
     const from = cursor === undefined ? (isAscending ? 0 : Number.MAX_SAFE_INTEGER) : Number(cursor)
-    const rows = yield* (isAscending ? repo.readAfter : repo.readBefore)(organizationId, filter, from, limit + 1)
+    const resolved = yield* repo.resolve(organizationId, filter)
+    const rows = yield* (isAscending ? repo.readAfter : repo.readBefore)(organizationId, resolved, from, limit + 1)
     const page = rows.slice(0, limit)
     const hasMore = rows.length > limit
     return {
-      items: page.map(({ position: _, ...event }) => event),
+      items: page.map(eventText),
       hasMore,
       // Newer events come after the last page, older ones do not.
       nextCursor: isAscending || hasMore ? cursors.seal(listing, [Number(page.at(-1)?.position ?? from)]) : "",

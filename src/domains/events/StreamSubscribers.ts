@@ -4,6 +4,7 @@ import type { Scope } from "effect"
 import { Signals } from "../../kernel/ports/Signals.ts"
 import { FollowEventsNodeFull, FollowEventsTooManyStreams } from "./Errors.ts"
 import { EventOrdering, REMOVED } from "./EventOrdering.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 
 /** The limits and intervals of live streams. */
 export interface LiveStreamLimits {
@@ -48,14 +49,47 @@ interface OrganizationStream {
   readonly waiters: Set<Latch.Latch>
 }
 
+/** Counts open live streams, and rejects those beyond the limits. */
+const openCounter = ({ streamsPerOrganization, streamsPerProcess }: LiveStreamLimits) => {
+  const byOrganization = new Map<OrganizationId, number>()
+  let open = 0
+  return {
+    count: Effect.sync(() => open),
+    enter: Effect.fnUntraced(function* (organizationId: OrganizationId) {
+      const own = byOrganization.get(organizationId) ?? 0
+      if (open >= streamsPerProcess) {
+        return yield* new FollowEventsNodeFull({
+          detail: `This node already has ${streamsPerProcess} open streams, the maximum. Retry later.`,
+        })
+      }
+      if (own >= streamsPerOrganization) {
+        return yield* new FollowEventsTooManyStreams({
+          detail: `The organization already has ${streamsPerOrganization} open streams on this node, the maximum. Close some first.`,
+        })
+      }
+      open += 1
+      byOrganization.set(organizationId, own + 1)
+    }),
+    leave: (organizationId: OrganizationId) =>
+      Effect.sync(() => {
+        const rest = (byOrganization.get(organizationId) ?? 0) - 1
+        open -= 1
+        if (rest > 0) byOrganization.set(organizationId, rest)
+        else byOrganization.delete(organizationId)
+      }),
+  }
+}
+
 /** Wakes live streams when their organization stream grows. */
 export class EventSubscribers extends Context.Service<
   EventSubscribers,
   {
     /** Registers an open stream until the scope closes. Fails if a limit is reached. */
     readonly subscribe: (
-      organizationId: string,
+      organizationId: OrganizationId,
     ) => Effect.Effect<Subscriber, FollowEventsTooManyStreams | FollowEventsNodeFull, Scope.Scope>
+    /** Registers a reader of this process until the scope closes. It does not count as an open stream. */
+    readonly watch: (organizationId: OrganizationId) => Effect.Effect<Subscriber, never, Scope.Scope>
     /** The number of open streams in this process. */
     readonly open: Effect.Effect<number>
   }
@@ -66,9 +100,8 @@ export class EventSubscribers extends Context.Service<
       const ordering = yield* EventOrdering
       const signals = yield* Signals
       const pace = yield* LiveStreamLimits
-      const streams = new Map<string, OrganizationStream>()
+      const streams = new Map<OrganizationId, OrganizationStream>()
       const hasStreams = Latch.makeUnsafe(false)
-      let open = 0
 
       // One poll for all streams of the process: orders new events and wakes only the streams that grew.
       const poll = Effect.gen(function* () {
@@ -81,7 +114,7 @@ export class EventSubscribers extends Context.Service<
         }
       })
 
-      const watch = Effect.gen(function* () {
+      const pollOnSignals = Effect.gen(function* () {
         const signal = yield* signals.subscribe("events")
         return yield* Effect.gen(function* () {
           yield* hasStreams.await
@@ -93,46 +126,42 @@ export class EventSubscribers extends Context.Service<
         }).pipe(Effect.forever)
       })
       // A process without open streams neither listens nor polls.
-      yield* Effect.forkScoped(Effect.andThen(hasStreams.await, watch))
+      yield* Effect.forkScoped(Effect.andThen(hasStreams.await, pollOnSignals))
 
-      const leave = (organizationId: string, stream: OrganizationStream, waiter: Latch.Latch) => {
-        open -= 1
+      const remove = (organizationId: OrganizationId, stream: OrganizationStream, waiter: Latch.Latch) => {
         stream.waiters.delete(waiter)
         if (stream.waiters.size === 0) streams.delete(organizationId)
         if (streams.size === 0) hasStreams.closeUnsafe()
       }
 
-      const enter = Effect.fnUntraced(function* (organizationId: string) {
-        if (open >= pace.streamsPerProcess) {
-          return yield* new FollowEventsNodeFull({
-            detail: `This node already has ${pace.streamsPerProcess} open streams, the maximum. Retry later.`,
-          })
-        }
+      const add = (organizationId: OrganizationId) => {
         const stream: OrganizationStream = streams.get(organizationId) ?? { head: UNKNOWN, waiters: new Set() }
-        if (stream.waiters.size >= pace.streamsPerOrganization) {
-          return yield* new FollowEventsTooManyStreams({
-            detail: `The organization already has ${pace.streamsPerOrganization} open streams on this node, the maximum. Close some first.`,
-          })
-        }
         const waiter = Latch.makeUnsafe(false)
-        open += 1
         streams.set(organizationId, stream)
         stream.waiters.add(waiter)
         hasStreams.openUnsafe()
         return { stream, waiter }
+      }
+
+      const watch = Effect.fnUntraced(function* (organizationId: OrganizationId) {
+        const { stream, waiter } = yield* Effect.acquireRelease(
+          Effect.sync(() => add(organizationId)),
+          ({ stream, waiter }) => Effect.sync(() => remove(organizationId, stream, waiter)),
+        )
+        const grown = Effect.map(waiter.await, () => void waiter.closeUnsafe())
+        const head = yield* ordering.head(organizationId)
+        if (head === REMOVED) stream.head = REMOVED
+        return { head, grown, isRemoved: () => stream.head === REMOVED }
       })
 
+      const open = openCounter(pace)
       return EventSubscribers.of({
+        watch,
         subscribe: Effect.fnUntraced(function* (organizationId) {
-          const { stream, waiter } = yield* Effect.acquireRelease(enter(organizationId), ({ stream, waiter }) =>
-            Effect.sync(() => leave(organizationId, stream, waiter)),
-          )
-          const grown = Effect.map(waiter.await, () => void waiter.closeUnsafe())
-          const head = yield* ordering.head(organizationId)
-          if (head === REMOVED) stream.head = REMOVED
-          return { head, grown, isRemoved: () => stream.head === REMOVED }
+          yield* Effect.acquireRelease(open.enter(organizationId), () => open.leave(organizationId))
+          return yield* watch(organizationId)
         }),
-        open: Effect.sync(() => open),
+        open: open.count,
       })
     }),
   )

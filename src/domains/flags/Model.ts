@@ -33,9 +33,6 @@ export const operators = [
 ] as const
 export type Operator = (typeof operators)[number]
 
-/** Prefix reserved for entitlements, which are served as flags of every instance. */
-export const ENTITLEMENT_PREFIX = "entitlement."
-
 /** Metadata property that the manifest lists as the flag's default value. */
 export const FALLBACK_PROPERTY = "fallback_value"
 

@@ -1,11 +1,12 @@
 /** SQL statements for feature flags. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer } from "effect"
-import type { Option } from "effect"
+import { Context, Effect, Layer, Option, Schema } from "effect"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
-import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
-import type { EvaluatedFlag, FeatureFlag, ManifestFlag } from "./Model.ts"
+import { decodedOne, decodedValue, executed, record, records, returnedRow } from "../../kernel/database/Statements.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
+import { FeatureFlag } from "./Model.ts"
+import type { EvaluatedFlag, ManifestFlag } from "./Model.ts"
 
 type ManifestRow = Pick<ManifestFlag, "key" | "name" | "type"> & {
   readonly description: string | null
@@ -17,34 +18,38 @@ export class FlagsRepo extends Context.Service<
   FlagsRepo,
   {
     /** Inserts a row unless the key is taken; returns whether it was inserted. */
-    readonly insert: (organizationId: string, row: FeatureFlag) => Effect.Effect<boolean>
+    readonly insert: (organizationId: OrganizationId, row: FeatureFlag) => Effect.Effect<boolean>
     /** The flag with a key. */
-    readonly findByKey: (organizationId: string, key: string) => Effect.Effect<Option.Option<FeatureFlag>>
+    readonly findByKey: (organizationId: OrganizationId, key: string) => Effect.Effect<Option.Option<FeatureFlag>>
     /** Flags after a position, newest first. */
     readonly list: (
-      organizationId: string,
+      organizationId: OrganizationId,
       after: Position | null,
       count: number,
     ) => Effect.Effect<ReadonlyArray<FeatureFlag>>
     /** Reads the row and locks it until the transaction ends. */
-    readonly lockByKey: (organizationId: string, key: string) => Effect.Effect<Option.Option<FeatureFlag>>
+    readonly lockByKey: (organizationId: OrganizationId, key: string) => Effect.Effect<Option.Option<FeatureFlag>>
     /** Updates a locked row. */
-    readonly update: (organizationId: string, row: FeatureFlag) => Effect.Effect<void>
+    readonly update: (organizationId: OrganizationId, row: FeatureFlag) => Effect.Effect<void>
     /** Deletes a locked row. */
-    readonly delete: (organizationId: string, id: string) => Effect.Effect<void>
+    readonly delete: (organizationId: OrganizationId, id: string) => Effect.Effect<void>
     /** Reads the flags that have a fallback value, sorted by key. */
-    readonly listForManifest: (organizationId: string) => Effect.Effect<ReadonlyArray<ManifestRow>>
+    readonly listForManifest: (organizationId: OrganizationId) => Effect.Effect<ReadonlyArray<ManifestRow>>
     /** Reads the columns that the evaluation of one flag needs. */
-    readonly findForEvaluation: (organizationId: string, key: string) => Effect.Effect<Option.Option<EvaluatedFlag>>
+    readonly findForEvaluation: (
+      organizationId: OrganizationId,
+      key: string,
+    ) => Effect.Effect<Option.Option<EvaluatedFlag>>
     /** Reads the columns that the evaluation of all flags needs. */
-    readonly listForEvaluation: (organizationId: string) => Effect.Effect<ReadonlyArray<EvaluatedFlag>>
+    readonly listForEvaluation: (organizationId: OrganizationId) => Effect.Effect<ReadonlyArray<EvaluatedFlag>>
+    /** What differs whenever a flag of the organization is created, changed or deleted: the locations and versions of all rows. */
+    readonly versionOf: (organizationId: OrganizationId) => Effect.Effect<string>
   }
 >()("keyshelf/flags/Repo") {
-  static readonly layer = Layer.effect(
-    FlagsRepo,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(FlagsRepo, make))
 }
+
+const versionIn = decodedValue("version", Schema.NullOr(Schema.String))
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -53,8 +58,8 @@ const make = Effect.gen(function* () {
     default_variant AS "defaultVariant", targetings, created_at AS "createdAt", updated_at AS "updatedAt",
     created_by AS "createdBy", updated_by AS "updatedBy"`)
 
-  return {
-    insert: (organizationId: string, row: FeatureFlag) =>
+  return FlagsRepo.of({
+    insert: (organizationId, row) =>
       returnedRow(sql`
         INSERT INTO feature_flags (organization_id, id, key, name, description, type, enabled, metadata, variants,
           default_variant, targetings, created_at, created_by, updated_at, updated_by)
@@ -65,48 +70,52 @@ const make = Effect.gen(function* () {
         ON CONFLICT ON CONSTRAINT feature_flags_key DO NOTHING
         RETURNING id`),
 
-    findByKey: (organizationId: string, key: string) =>
+    findByKey: (organizationId, key) =>
       record<FeatureFlag>()(
         sql`SELECT ${columns} FROM feature_flags WHERE organization_id = ${organizationId} AND key = ${key}`,
       ),
 
-    list: (organizationId: string, after: Position | null, count: number) =>
+    list: (organizationId, after, count) =>
       records<FeatureFlag>()(sql`
         SELECT ${columns} FROM feature_flags
         WHERE organization_id = ${organizationId} AND id < ${idBefore(after)}
         ORDER BY id DESC LIMIT ${count}`),
 
-    lockByKey: (organizationId: string, key: string) =>
-      record<FeatureFlag>()(sql`
+    lockByKey: (organizationId, key) =>
+      decodedOne(FeatureFlag)(sql`
         SELECT ${columns} FROM feature_flags WHERE organization_id = ${organizationId} AND key = ${key} FOR UPDATE`),
 
-    update: (organizationId: string, row: FeatureFlag) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          UPDATE feature_flags SET name = ${row.name}, description = ${row.description}, enabled = ${row.enabled},
-            metadata = ${sql.json(row.metadata)}, variants = ${sql.json(row.variants)},
-            default_variant = ${row.defaultVariant}, targetings = ${sql.json(row.targetings)},
-            updated_at = ${row.updatedAt}, updated_by = ${sql.json(row.updatedBy)}
-          WHERE organization_id = ${organizationId} AND id = ${row.id}`),
-      ),
+    update: (organizationId, row) =>
+      executed(sql`
+        UPDATE feature_flags SET name = ${row.name}, description = ${row.description}, enabled = ${row.enabled},
+          metadata = ${sql.json(row.metadata)}, variants = ${sql.json(row.variants)},
+          default_variant = ${row.defaultVariant}, targetings = ${sql.json(row.targetings)},
+          updated_at = ${row.updatedAt}, updated_by = ${sql.json(row.updatedBy)}
+        WHERE organization_id = ${organizationId} AND id = ${row.id}`),
 
-    delete: (organizationId: string, id: string) =>
-      Effect.asVoid(
-        Effect.orDie(sql`DELETE FROM feature_flags WHERE organization_id = ${organizationId} AND id = ${id}`),
-      ),
+    delete: (organizationId, id) =>
+      executed(sql`DELETE FROM feature_flags WHERE organization_id = ${organizationId} AND id = ${id}`),
 
-    listForManifest: (organizationId: string) =>
+    listForManifest: (organizationId) =>
       records<ManifestRow>()(sql`
         SELECT key, name, description, type, metadata -> 'fallback_value' AS fallback FROM feature_flags
         WHERE organization_id = ${organizationId} AND metadata ->> 'fallback_value' IS NOT NULL
         ORDER BY key`),
 
-    findForEvaluation: (organizationId: string, key: string) =>
+    findForEvaluation: (organizationId, key) =>
       record<EvaluatedFlag>()(
         sql`SELECT ${evaluated} FROM feature_flags WHERE organization_id = ${organizationId} AND key = ${key}`,
       ),
 
-    listForEvaluation: (organizationId: string) =>
+    listForEvaluation: (organizationId) =>
       records<EvaluatedFlag>()(sql`SELECT ${evaluated} FROM feature_flags WHERE organization_id = ${organizationId}`),
-  }
+
+    versionOf: (organizationId) =>
+      Effect.map(
+        versionIn(sql`
+          SELECT string_agg(ctid::text || xmin::text, ' ' ORDER BY ctid) AS version FROM feature_flags
+          WHERE organization_id = ${organizationId}`),
+        Option.getOrElse(() => ""),
+      ),
+  })
 })

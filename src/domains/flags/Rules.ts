@@ -5,7 +5,8 @@ import { FreeObject, Text } from "../../kernel/values/Text.ts"
 import { INSTANT_FORM } from "../../kernel/values/Timestamp.ts"
 import { dateTimeMs } from "../../offline/values/DateTimes.ts"
 import { parseVersion } from "../../offline/values/Versions.ts"
-import { ENTITLEMENT_PREFIX, FALLBACK_PROPERTY } from "./Model.ts"
+import { FALLBACK_PROPERTY } from "./Model.ts"
+import { ENTITLEMENT_PREFIX } from "../../offline/EntitlementFlags.ts"
 import type { Condition, FeatureFlag, FlagType, ManifestFlag, Operator, Targeting, UpdateFeatureFlag } from "./Model.ts"
 
 type Changeable = Pick<

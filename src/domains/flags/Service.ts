@@ -54,10 +54,7 @@ export class FeatureFlags extends Context.Service<
     readonly manifest: () => Effect.Effect<Manifest, never, Caller>
   }
 >()("keyshelf/flags/FeatureFlags") {
-  static readonly layer = Layer.effect(
-    FeatureFlags,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(FeatureFlags, make))
 }
 
 /** Creates a flag, unless one has its key. */

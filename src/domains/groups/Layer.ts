@@ -1,8 +1,12 @@
 /** The layer of entitlement groups. */
 import { Effect, Layer } from "effect"
 import { GroupMemberships } from "../entitlements/GroupMemberships.ts"
+import { groupsSql } from "./MembersSql.ts"
 import { EntitlementGroupsRepo } from "./Repo.ts"
 import { EntitlementGroups } from "./Service.ts"
+
+/** What this domain provides to earlier ones. */
+export const ports = groupsSql
 
 const memberships = Layer.effect(
   GroupMemberships,

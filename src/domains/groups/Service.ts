@@ -7,6 +7,7 @@ import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
 import { requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import { invalid, noSuch } from "../../kernel/contract/Problem.ts"
@@ -54,10 +55,7 @@ export class EntitlementGroups extends Context.Service<
     readonly creating: GroupMemberships["Service"]["creating"]
   }
 >()("keyshelf/groups/EntitlementGroups") {
-  static readonly layer = Layer.effect(
-    EntitlementGroups,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(EntitlementGroups, make))
 }
 
 /** Stores a change of a locked group with its event. Rereads the group, because members are rows of their own. */
@@ -75,7 +73,7 @@ const saving = Effect.gen(function* () {
 /** The group with a slug. It is locked until the transaction ends. */
 const groupLock = Effect.gen(function* () {
   const repo = yield* EntitlementGroupsRepo
-  return Effect.fnUntraced(function* (organizationId: string, slug: string) {
+  return Effect.fnUntraced(function* (organizationId: OrganizationId, slug: string) {
     const group = yield* repo.lockBySlug(organizationId, slug)
     return Option.isSome(group) ? group.value : yield* notFound(slug)
   })

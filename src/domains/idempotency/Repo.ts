@@ -2,7 +2,8 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Schema } from "effect"
 import type { Option } from "effect"
-import { decodedOne } from "../../kernel/database/Statements.ts"
+import { decodedOne, executed, returnedRow } from "../../kernel/database/Statements.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 
 /** The first response to a request with a key. Of a response with a secret only the name of what was created is stored. */
 export const StoredResponse = Schema.Struct({
@@ -32,7 +33,7 @@ export class IdempotencyRepo extends Context.Service<
     /** Stores the response, in place of an expired one. */
     readonly store: (
       name: ResponseKey,
-      organizationId: string | null,
+      organizationId: OrganizationId | null,
       response: StoredResponse,
       expiresAt: Date,
     ) => Effect.Effect<void>
@@ -40,46 +41,33 @@ export class IdempotencyRepo extends Context.Service<
     readonly release: (name: ResponseKey, status: number) => Effect.Effect<void>
   }
 >()("keyshelf/idempotency/Repo") {
-  static readonly layer = Layer.effect(
-    IdempotencyRepo,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(IdempotencyRepo, make))
 }
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const storedResponse = decodedOne(StoredResponse)
-  return {
-    tryLock: ({ callerId, key }: ResponseKey) =>
-      Effect.map(
-        Effect.orDie(sql<{ free: boolean }>`
-          SELECT pg_try_advisory_xact_lock(hashtextextended(${`${callerId}:${key}`}, 1)) AS free`),
-        ([lock]) => lock?.free === true,
-      ),
+  return IdempotencyRepo.of({
+    tryLock: ({ callerId, key }) =>
+      returnedRow(sql`SELECT 1 WHERE pg_try_advisory_xact_lock(hashtextextended(${`${callerId}:${key}`}, 1))`),
 
-    find: ({ callerId, key }: ResponseKey, at: Date) =>
+    find: ({ callerId, key }, at) =>
       storedResponse(sql`
         SELECT fingerprint, status, location, body, secret_slug AS "secretSlug"
         FROM idempotency_keys
         WHERE caller_id = ${callerId} AND key = ${key} AND expires_at > ${at}`),
 
-    store: ({ callerId, key }: ResponseKey, organizationId: string | null, response: StoredResponse, expiresAt: Date) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          INSERT INTO idempotency_keys (caller_id, key, organization_id, fingerprint, status, location, body, secret_slug,
-            expires_at)
-          VALUES (${callerId}, ${key}, ${organizationId}, ${response.fingerprint}, ${response.status}, ${response.location},
-            ${response.body}, ${response.secretSlug}, ${expiresAt})
-          ON CONFLICT (caller_id, key) DO UPDATE SET fingerprint = excluded.fingerprint, status = excluded.status,
-            location = excluded.location, body = excluded.body, secret_slug = excluded.secret_slug,
-            expires_at = excluded.expires_at`),
-      ),
+    store: ({ callerId, key }, organizationId, response, expiresAt) =>
+      executed(sql`
+        INSERT INTO idempotency_keys (caller_id, key, organization_id, fingerprint, status, location, body, secret_slug,
+          expires_at)
+        VALUES (${callerId}, ${key}, ${organizationId}, ${response.fingerprint}, ${response.status}, ${response.location},
+          ${response.body}, ${response.secretSlug}, ${expiresAt})
+        ON CONFLICT (caller_id, key) DO UPDATE SET fingerprint = excluded.fingerprint, status = excluded.status,
+          location = excluded.location, body = excluded.body, secret_slug = excluded.secret_slug,
+          expires_at = excluded.expires_at`),
 
-    release: ({ callerId, key }: ResponseKey, status: number) =>
-      Effect.asVoid(
-        Effect.orDie(
-          sql`DELETE FROM idempotency_keys WHERE caller_id = ${callerId} AND key = ${key} AND status = ${status}`,
-        ),
-      ),
-  }
+    release: ({ callerId, key }, status) =>
+      executed(sql`DELETE FROM idempotency_keys WHERE caller_id = ${callerId} AND key = ${key} AND status = ${status}`),
+  })
 })

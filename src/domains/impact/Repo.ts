@@ -1,28 +1,38 @@
 /** SQL of the impact of changes: it reads tables of other domains, so that each impact takes one statement. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Layer, Option, Schema } from "effect"
 import { affectedRows } from "../../kernel/database/AffectedRows.ts"
-import { record, records } from "../../kernel/database/Statements.ts"
+import { decoded, decodedColumn, decodedOne, decodedValue } from "../../kernel/database/Statements.ts"
 import type { Affected, AffectedInstance } from "../../kernel/contract/dryruns/Impact.ts"
 import type {
   ConnectorImpact,
   InstanceDeletionImpact,
-  MetadataFieldImpact,
   RevocationImpact,
 } from "../../kernel/contract/dryruns/ImpactModels.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
+import { holdersOf } from "../instances/addons/AddOnsSql.ts"
+import { licensesSql } from "../licenses/LicensesSql.ts"
 
 type ItemOf<A extends { readonly items: ReadonlyArray<unknown> }> = A["items"][number]
 
 /** The field that decides on the values of a key. */
-interface DecidingField {
-  readonly key: string
-  readonly resourceType: "DEPLOYMENT_ZONE" | "INSTANCE"
-  readonly jsonSchema: unknown
-  readonly isArchived: boolean
-}
+const DecidingField = Schema.Struct({
+  key: Schema.String,
+  resourceType: Schema.Literals(["DEPLOYMENT_ZONE", "INSTANCE"]),
+  jsonSchema: Schema.Unknown,
+  isArchived: Schema.Boolean,
+})
+type DecidingField = typeof DecidingField.Type
 
 /** A stored value of a metadata key. */
-export type StoredValue = ItemOf<MetadataFieldImpact["invalid"]> & { readonly id: string; readonly value: unknown }
+const StoredValue = Schema.Struct({
+  slug: Schema.String,
+  /** Of an instance. */
+  customer: Schema.optionalKey(Schema.String),
+  id: Schema.String,
+  value: Schema.Unknown,
+})
+export type StoredValue = typeof StoredValue.Type
 
 // As timestamps are written in JSON elsewhere.
 const instant = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
@@ -31,88 +41,109 @@ const instant = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC
 export class ImpactRepo extends Context.Service<
   ImpactRepo,
   {
-    /** Instances with this license version. */
-    readonly instancesOn: (organizationId: string, licenseSlug: string) => Effect.Effect<Affected<AffectedInstance>>
-    /** The ids of instances with this license version, after an id. */
-    readonly instanceIdsOn: (
-      organizationId: string,
+    /** Instances with this license version, or with an add-on of it that is in force at an instant or planned. */
+    readonly instancesOn: (
+      organizationId: OrganizationId,
       licenseSlug: string,
+      at: Date,
+    ) => Effect.Effect<Affected<AffectedInstance>>
+    /** The ids of the same, after an id. */
+    readonly instanceIdsOn: (
+      organizationId: OrganizationId,
+      version: { readonly licenseSlug: string; readonly at: Date },
       after: string | null,
       count: number,
     ) => Effect.Effect<ReadonlyArray<string>>
+    /** The id of the instance with a slug, if there is one. */
+    readonly instanceIdsNamed: (organizationId: OrganizationId, slug: string) => Effect.Effect<ReadonlyArray<string>>
+    /** The ids of all versions of a family. */
+    readonly versionsOf: (organizationId: OrganizationId, familySlug: string) => Effect.Effect<ReadonlyArray<string>>
     /** The slug of the default version of a family. */
-    readonly defaultOf: (organizationId: string, familySlug: string) => Effect.Effect<string | null>
+    readonly defaultOf: (organizationId: OrganizationId, familySlug: string) => Effect.Effect<string | null>
     /** The usage events of an instance: their count, and the first ones. */
     readonly usageEventsOf: (
-      organizationId: string,
+      organizationId: OrganizationId,
       instanceSlug: string,
     ) => Effect.Effect<Affected<ItemOf<InstanceDeletionImpact["usageEvents"]>>>
     /** The reservations of an instance that are in force at an instant, oldest first. */
     readonly reservationsOf: (
-      organizationId: string,
+      organizationId: OrganizationId,
       instanceSlug: string,
       at: Date,
     ) => Effect.Effect<Affected<ItemOf<InstanceDeletionImpact["reservations"]>>>
     /** Offline bundles that are neither revoked nor expired: all of an instance, or one and those before it. */
     readonly bundlesInForce: (
-      organizationId: string,
+      organizationId: OrganizationId,
       instanceSlug: string,
       upTo: string | null,
       at: Date,
     ) => Effect.Effect<Affected<ItemOf<RevocationImpact["bundles"]>>>
     /** The field that decides on values of the key of this field: the active one, otherwise this one. */
-    readonly decidingField: (organizationId: string, fieldId: string) => Effect.Effect<Option.Option<DecidingField>>
+    readonly decidingField: (
+      organizationId: OrganizationId,
+      fieldId: string,
+    ) => Effect.Effect<Option.Option<DecidingField>>
     /** Stored values of a key, by the ids of their records, after an id. */
     readonly valuesOf: (
-      organizationId: string,
+      organizationId: OrganizationId,
       field: DecidingField,
       after: string | null,
       count: number,
     ) => Effect.Effect<ReadonlyArray<StoredValue>>
     /** The integration records of a connector, by the kind of their resource and their external id. */
     readonly integrationRecordsOf: (
-      organizationId: string,
+      organizationId: OrganizationId,
       connector: string,
     ) => Effect.Effect<Affected<ItemOf<ConnectorImpact["integrationRecords"]>>>
   }
 >()("keyshelf/impact/Repo") {
-  static readonly layer = Layer.effect(
-    ImpactRepo,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(ImpactRepo, make))
 }
 
-const ofLicenses = (sql: PgClient.PgClient) => ({
-  instancesOn: (organizationId: string, licenseSlug: string) =>
-    affectedRows<AffectedInstance>()(
-      sql,
-      sql`
-        SELECT i.slug, c.slug AS customer FROM licenses l
-        JOIN instances i ON i.organization_id = l.organization_id AND i.license_id = l.id
+const slugIn = decodedValue("slug", Schema.String)
+const idsIn = decodedColumn("id", Schema.String)
+
+const ofLicenses = (sql: PgClient.PgClient) =>
+  ({
+    instancesOn: (organizationId: OrganizationId, licenseSlug: string, at: Date) =>
+      affectedRows<AffectedInstance>()(
+        sql,
+        sql`
+        SELECT i.slug, c.slug AS customer
+        FROM ${holdersOf(sql, { organizationId, at, license: licensesSql.idBySlug(sql, organizationId, licenseSlug) })} held
+        JOIN instances i ON i.organization_id = ${organizationId} AND i.id = held.id
         JOIN customers c ON c.organization_id = i.organization_id AND c.id = i.customer_id
-        WHERE l.organization_id = ${organizationId} AND l.slug = ${licenseSlug} ORDER BY i.id`,
-    ),
+        ORDER BY i.id`,
+      ),
 
-  instanceIdsOn: (organizationId: string, licenseSlug: string, after: string | null, count: number) =>
-    Effect.map(
-      records<{ readonly id: string }>()(sql`
-        SELECT i.id FROM licenses l
-        JOIN instances i ON i.organization_id = l.organization_id AND i.license_id = l.id
-        WHERE l.organization_id = ${organizationId} AND l.slug = ${licenseSlug}
-          AND (${after}::uuid IS NULL OR i.id > ${after}::uuid)
-        ORDER BY i.id LIMIT ${count}`),
-      (rows) => rows.map(({ id }) => id),
-    ),
+    instanceIdsOn: (organizationId, { at, licenseSlug }, after, count) =>
+      idsIn(sql`
+      SELECT held.id FROM ${holdersOf(sql, {
+        organizationId,
+        at,
+        license: licensesSql.idBySlug(sql, organizationId, licenseSlug),
+        page: { after, count },
+      })} held
+      ORDER BY held.id LIMIT ${count}`),
 
-  defaultOf: (organizationId: string, familySlug: string) =>
-    Effect.map(
-      record<{ readonly slug: string }>()(sql`
+    instanceIdsNamed: (organizationId, slug) =>
+      idsIn(sql`SELECT id FROM instances WHERE organization_id = ${organizationId} AND slug = ${slug}`),
+
+    versionsOf: (organizationId, familySlug) =>
+      idsIn(sql`
+      SELECT l.id FROM license_families f
+      JOIN licenses l ON l.organization_id = f.organization_id AND l.family_id = f.id
+      WHERE f.organization_id = ${organizationId} AND f.slug = ${familySlug}`),
+
+    defaultOf: (organizationId: OrganizationId, familySlug: string) =>
+      Effect.map(
+        slugIn(sql`
         SELECT l.slug FROM license_families f
         JOIN licenses l ON l.organization_id = f.organization_id AND l.family_id = f.id AND l.is_default
         WHERE f.organization_id = ${organizationId} AND f.slug = ${familySlug}`),
-      Option.match({ onNone: () => null, onSome: ({ slug }) => slug }),
-    ),
-})
+        Option.getOrNull,
+      ),
+  }) satisfies Partial<ImpactRepo["Service"]>
 
 const ofInstances = (sql: PgClient.PgClient) => {
   const timestamp = sql.literal(instant("u.timestamp"))
@@ -120,7 +151,7 @@ const ofInstances = (sql: PgClient.PgClient) => {
   const bundleExpiresAt = sql.literal(instant("b.expires_at"))
 
   return {
-    usageEventsOf: (organizationId: string, instanceSlug: string) =>
+    usageEventsOf: (organizationId: OrganizationId, instanceSlug: string) =>
       affectedRows<ItemOf<InstanceDeletionImpact["usageEvents"]>>()(
         sql,
         sql`
@@ -130,7 +161,7 @@ const ofInstances = (sql: PgClient.PgClient) => {
           WHERE i.organization_id = ${organizationId} AND i.slug = ${instanceSlug}`,
       ),
 
-    reservationsOf: (organizationId: string, instanceSlug: string, at: Date) =>
+    reservationsOf: (organizationId: OrganizationId, instanceSlug: string, at: Date) =>
       affectedRows<ItemOf<InstanceDeletionImpact["reservations"]>>()(
         sql,
         sql`
@@ -138,11 +169,11 @@ const ofInstances = (sql: PgClient.PgClient) => {
           JOIN usage_reservations r ON r.organization_id = i.organization_id AND r.instance_id = i.id
           JOIN entitlements e ON e.organization_id = r.organization_id AND e.id = r.entitlement_id
           WHERE i.organization_id = ${organizationId} AND i.slug = ${instanceSlug}
-            AND r.state = 'HELD' AND r.expires_at > ${at}
+            AND r.state = 'HELD' AND r.expires_at > ${at} AND r.ledger IS NULL
           ORDER BY r.id`,
       ),
 
-    bundlesInForce: (organizationId: string, instanceSlug: string, upTo: string | null, at: Date) =>
+    bundlesInForce: (organizationId: OrganizationId, instanceSlug: string, upTo: string | null, at: Date) =>
       affectedRows<ItemOf<RevocationImpact["bundles"]>>()(
         sql,
         sql`
@@ -158,8 +189,8 @@ const ofInstances = (sql: PgClient.PgClient) => {
 }
 
 const ofMetadataFields = (sql: PgClient.PgClient) => ({
-  decidingField: (organizationId: string, fieldId: string) =>
-    record<DecidingField>()(sql`
+  decidingField: (organizationId: OrganizationId, fieldId: string) =>
+    decodedOne(DecidingField)(sql`
       SELECT d.key, d.resource_type AS "resourceType", d.json_schema AS "jsonSchema",
         d.archived_at IS NOT NULL AS "isArchived"
       FROM metadata_fields f
@@ -168,15 +199,15 @@ const ofMetadataFields = (sql: PgClient.PgClient) => ({
       WHERE f.organization_id = ${organizationId} AND f.id = ${fieldId}
       ORDER BY d.archived_at IS NOT NULL LIMIT 1`),
 
-  valuesOf: (organizationId: string, field: DecidingField, after: string | null, count: number) =>
+  valuesOf: (organizationId: OrganizationId, field: DecidingField, after: string | null, count: number) =>
     field.resourceType === "INSTANCE"
-      ? records<StoredValue>()(sql`
+      ? decoded(StoredValue)(sql`
           SELECT i.id, i.slug, c.slug AS customer, i.metadata -> ${field.key} AS value FROM instances i
           JOIN customers c ON c.organization_id = i.organization_id AND c.id = i.customer_id
           WHERE i.organization_id = ${organizationId} AND i.metadata ? ${field.key}
             AND (${after}::uuid IS NULL OR i.id > ${after}::uuid)
           ORDER BY i.id LIMIT ${count}`)
-      : records<StoredValue>()(sql`
+      : decoded(StoredValue)(sql`
           SELECT id, slug, metadata -> ${field.key} AS value FROM deployment_zones
           WHERE organization_id = ${organizationId} AND metadata ? ${field.key}
             AND (${after}::uuid IS NULL OR id > ${after}::uuid)
@@ -184,7 +215,7 @@ const ofMetadataFields = (sql: PgClient.PgClient) => ({
 })
 
 const ofConnectors = (sql: PgClient.PgClient) => ({
-  integrationRecordsOf: (organizationId: string, connector: string) =>
+  integrationRecordsOf: (organizationId: OrganizationId, connector: string) =>
     affectedRows<ItemOf<ConnectorImpact["integrationRecords"]>>()(
       sql,
       sql`

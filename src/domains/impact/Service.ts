@@ -12,14 +12,15 @@ import type {
   RevocationImpact,
 } from "../../kernel/contract/dryruns/ImpactModels.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import { Licenses } from "../licenses/Service.ts"
 import { validate } from "../metadata/jsonschema/Validator.ts"
 import type { Impact, Rehearsed } from "./Model.ts"
-import { MigrationImpacts } from "../migrations/Impact.ts"
+import { MigrationImpacts } from "../licensemoves/Impact.ts"
 import { readPages } from "./Pages.ts"
 import { ImpactRepo } from "./Repo.ts"
 import type { StoredValue } from "./Repo.ts"
-import { TurningImpacts } from "./TurningImpacts.ts"
+import { ChangingImpacts } from "./ChangingImpacts.ts"
 
 /** An impact that reads the state before the change only. */
 const before =
@@ -40,17 +41,14 @@ export class Impacts extends Context.Service<
     readonly of: (kind: ImpactKind, change: Rehearsed) => Effect.Effect<Effect.Effect<object>>
   }
 >()("keyshelf/impact/Impacts") {
-  static readonly layer = Layer.effect(
-    Impacts,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(Impacts, make))
 }
 
 const licenseImpact = Effect.gen(function* () {
   const repo = yield* ImpactRepo
   const licenses = yield* Licenses
 
-  const family = Effect.fnUntraced(function* (organizationId: string, familySlug: string) {
+  const family = Effect.fnUntraced(function* (organizationId: OrganizationId, familySlug: string) {
     const current = yield* licenses.resolve(organizationId, { licenseFamilySlug: familySlug })
     return {
       current: Option.match(current, { onNone: () => null, onSome: ({ slug }) => slug }),
@@ -65,7 +63,7 @@ const licenseImpact = Effect.gen(function* () {
     const after = yield* family(organizationId, slug)
     return Effect.gen(function* () {
       const earlier = yield* family(organizationId, slug)
-      const instances = yield* repo.instancesOn(organizationId, params["licenseSlug"] ?? "")
+      const instances = yield* repo.instancesOn(organizationId, params["licenseSlug"] ?? "", yield* now)
       const impact: LicenseImpactRecord = {
         instances: namedTo(caller, instances),
         familyResolvesTo: { before: earlier.current, after: after.current },
@@ -106,7 +104,7 @@ const metadataFieldImpact = Effect.gen(function* () {
 const make = Effect.gen(function* () {
   const repo = yield* ImpactRepo
   const migrations = yield* MigrationImpacts
-  const { grant, instance } = yield* TurningImpacts
+  const { addOn, grant, instance } = yield* ChangingImpacts
 
   const licenseMigration: Impact = Effect.fnUntraced(function* ({ body, caller }) {
     const id = Predicate.hasProperty(body, "id") ? String(body.id) : ""
@@ -149,6 +147,7 @@ const make = Effect.gen(function* () {
     "license-migration": licenseMigration,
     grant,
     instance,
+    "add-on": addOn,
     "instance-deletion": instanceDeletion,
     // Records that block a deletion reject it, with their problem.
     deletion: () => Effect.succeed(Effect.succeed(noneBlocks)),

@@ -22,7 +22,7 @@ export class ImportsApi extends HttpApiGroup.make("imports")
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "any-credential")
-      .annotate(AnyOfScopes, Object.values(importScopes))
+      .annotate(AnyOfScopes, [...new Set(Object.values(importScopes))])
       .annotate(RunsInPieces, true)
       .annotate(ReadsMany, true)
       .annotateMerge(
@@ -36,7 +36,7 @@ export class ImportsApi extends HttpApiGroup.make("imports")
           identifier: "importRecords",
           summary: "Import records",
           description:
-            "Creates or changes up to 1,000 records, each in a transaction of its own with its event, and returns what became of each row. A row that is rejected harms no other. Rows are found again: customers by `externalCustomerId` or `slug`, instances by `slug`, overrides by instance and entitlement. So a request can be sent again, even at the same time; what a row says already is `unchanged`. Under an `Idempotency-Key`, the response is stored after the last row. Properties that a row omits stay unchanged, and integration records are only created with their record. Requires the scope of the kind: `write:customers`, `write:instances` or, for overrides, `write:licenses`.",
+            "Creates or changes up to 1,000 records, each in a transaction of its own with its event, and returns what became of each row. A row that is rejected harms no other. Rows are found again: customers by `externalCustomerId` or `slug`, instances by `slug`, overrides by instance and entitlement, add-ons by instance and family. So a request can be sent again, even at the same time; what a row says already is `unchanged`. Under an `Idempotency-Key`, the response is stored after the last row. Properties that a row omits stay unchanged, and integration records are only created with their record. Requires the scope of the kind: `write:customers`, `write:instances` or, for overrides and add-ons, `write:licenses`.",
         }),
       ),
   )

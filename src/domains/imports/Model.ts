@@ -4,6 +4,7 @@ import { component } from "../../kernel/contract/Component.ts"
 import { ValidationError } from "../../kernel/contract/Problem.ts"
 import type { Scope } from "../../kernel/contract/Scope.ts"
 import { PathName } from "../../kernel/values/Text.ts"
+import { PutAddOn } from "../instances/addons/Model.ts"
 import { PutOverride } from "../instances/overrides/Model.ts"
 
 /** What can be imported, and the scope of each kind. */
@@ -11,6 +12,7 @@ export const importScopes = {
   customers: "write:customers",
   instances: "write:instances",
   overrides: "write:licenses",
+  addOns: "write:licenses",
 } as const satisfies Record<string, Scope>
 
 export type ImportKind = keyof typeof importScopes
@@ -19,18 +21,23 @@ const MAX_ROWS = 1_000
 
 /** Body of `POST /imports`. Each row is decoded separately, so that errors of one do not affect the others. */
 export const ImportRequest = Schema.Struct({
-  kind: Schema.Literals(["customers", "instances", "overrides"]).annotate(component("ImportKind", "customers")),
+  kind: Schema.Literals(["customers", "instances", "overrides", "addOns"]).annotate(
+    component("ImportKind", "customers"),
+  ),
   rows: Schema.Array(Schema.Record(Schema.String, Schema.Unknown))
     .check(Schema.isBetweenLength(1, MAX_ROWS, { expected: `1 to ${MAX_ROWS} rows` }))
     .annotate({
       description:
-        "Bodies of `POST /customers` or `POST /instances`, or of an override with the slugs of its `instance` and `entitlement`",
+        "Bodies of `POST /customers` or `POST /instances`, of an override with the slugs of its `instance` and `entitlement`, or of an add-on with those of its `instance` and, as `addOn`, its family",
     }),
 }).annotate(component("ImportRequest"))
 export type ImportRequest = typeof ImportRequest.Type
 
 /** A row of an import of overrides. */
 export const OverrideRow = Schema.Struct({ instance: PathName, entitlement: PathName, ...PutOverride.fields })
+
+/** A row of an import of add-ons. */
+export const AddOnRow = Schema.Struct({ instance: PathName, addOn: PathName, ...PutAddOn.fields })
 
 const importStatuses = ["created", "updated", "unchanged", "rejected"] as const
 export type ImportStatus = (typeof importStatuses)[number]
@@ -40,7 +47,7 @@ export const ImportResult = Schema.Struct({
   index: Schema.Int.annotate({ description: "The position of the row in the request, from 0" }),
   status: Schema.Literals(importStatuses).annotate(component("ImportStatus", "created")),
   slug: Schema.NullOr(Schema.String).annotate({
-    description: "Slug of the record, or of the instance of an override; `null` if it is not known",
+    description: "Slug of the record, or of the instance of an override or add-on; `null` if it is not known",
   }),
   code: Schema.optionalKey(Schema.String.annotate({ description: "Of a rejected row: the code of the problem" })),
   errors: Schema.optionalKey(

@@ -8,10 +8,11 @@ import { IntegrationLinks } from "../customers/IntegrationLinks.ts"
 import { CreateCustomer } from "../customers/Model.ts"
 import { Customers } from "../customers/Service.ts"
 import { CreateInstance } from "../instances/Model.ts"
+import { AddOns } from "../instances/addons/Service.ts"
 import { Overrides } from "../instances/overrides/Service.ts"
 import { Instances } from "../instances/Service.ts"
 import { Licenses } from "../licenses/Service.ts"
-import { OverrideRow } from "./Model.ts"
+import { AddOnRow, OverrideRow } from "./Model.ts"
 import type { ImportKind, ImportStatus } from "./Model.ts"
 import { asFound, differences } from "./Rules.ts"
 
@@ -42,6 +43,7 @@ const decoding = <A, I>(schema: Schema.Codec<A, I>) => {
 const decodeCustomer = decoding(CreateCustomer)
 const decodeInstance = decoding(CreateInstance)
 const decodeOverride = decoding(OverrideRow)
+const decodeAddOn = decoding(AddOnRow)
 
 /** The properties of an instance that a row can change. */
 const INSTANCE_PROPERTIES = [
@@ -96,10 +98,7 @@ export class ImportRows extends Context.Service<
     ) => Effect.Effect<Applied, Refusal, Caller>
   }
 >()("keyshelf/imports/ImportRows") {
-  static readonly layer = Layer.effect(
-    ImportRows,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(ImportRows, make))
 }
 
 /** Applies the row of a customer, which its external id or its slug identifies. */
@@ -186,6 +185,7 @@ const instanceRows = Effect.gen(function* () {
 
 const make = Effect.gen(function* () {
   const overrides = yield* Overrides
+  const addOns = yield* AddOns
   const customer = yield* customerRows
   const instance = yield* instanceRows
 
@@ -195,6 +195,11 @@ const make = Effect.gen(function* () {
     // With all digits of a number, as it was sent.
     const exact = typeof terms.value === "number" ? { ...terms, value: value as number } : terms
     return applied((yield* overrides.apply(slug, entitlement, exact)).status, slug)
+  })
+
+  const addOn = Effect.fnUntraced(function* (sent: unknown) {
+    const { addOn: family, instance: slug, ...body } = yield* decodeAddOn(sent)
+    return applied((yield* addOns.apply(slug, family, body)).status, slug)
   })
 
   return {
@@ -210,6 +215,8 @@ const make = Effect.gen(function* () {
           return instance(row)
         case "overrides":
           return override(row, Reflect.get(Object(exact), "value"))
+        case "addOns":
+          return addOn(row)
       }
     },
   }

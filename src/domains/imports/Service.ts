@@ -37,10 +37,7 @@ export class Imports extends Context.Service<
     ) => Effect.Effect<{ readonly results: ReadonlyArray<ImportResult> }, MissingScope, Caller>
   }
 >()("keyshelf/imports/Imports") {
-  static readonly layer = Layer.effect(
-    Imports,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(Imports, make))
 }
 
 const make = Effect.gen(function* () {

@@ -15,7 +15,7 @@ import { rewritable } from "../../kernel/contract/Rewritable.ts"
 import { Page, pageQuery } from "../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { DryRunImpact, DryRunOf, DryRuns, dryRunQuery } from "../../kernel/contract/dryruns/DryRun.ts"
-import { InstanceDeletionImpact, TurningImpact } from "../../kernel/contract/dryruns/ImpactModels.ts"
+import { InstanceDeletionImpact, ChangingImpact } from "../../kernel/contract/dryruns/ImpactModels.ts"
 import { PathName } from "../../kernel/values/Text.ts"
 import {
   CreateInstanceLicenseArchived,
@@ -27,7 +27,7 @@ import { CreateInstance, Instance, instanceFilters, UpdateInstance } from "./Mod
 
 const instance = { instanceSlug: PathName }
 
-const InstanceChangeDryRun = DryRunOf("InstanceChange", { status: 200, body: Instance, impact: TurningImpact })
+const InstanceChangeDryRun = DryRunOf("InstanceChange", { status: 200, body: Instance, impact: ChangingImpact })
 const InstanceDeletionDryRun = DryRunOf("InstanceDeletion", {
   status: 204,
   body: Schema.Null,

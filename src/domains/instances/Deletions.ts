@@ -16,7 +16,7 @@ export class InstanceDeletions extends Context.Service<
   {
     /** Adds work to all deletions from now on. A layer calls it when it is built. */
     readonly register: (work: BeforeDeletion) => Effect.Effect<void>
-    /** Runs the registered work. */
+    /** Runs the registered work: that of the last domain first, because its rows may refer to those of domains before it. */
     readonly run: BeforeDeletion
   }
 >()("keyshelf/instances/InstanceDeletions") {
@@ -24,7 +24,7 @@ export class InstanceDeletions extends Context.Service<
     const registered: Array<BeforeDeletion> = []
     return InstanceDeletions.of({
       register: (work) => Effect.sync(() => void registered.push(work)),
-      run: (instance) => Effect.forEach(registered, (work) => work(instance), { discard: true }),
+      run: (instance) => Effect.forEach(registered.toReversed(), (work) => work(instance), { discard: true }),
     })
   })
 }

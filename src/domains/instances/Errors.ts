@@ -7,6 +7,20 @@ export const instanceNotFound = (slug: string) => new InstanceNotFound({ detail:
 
 export class OverrideNotFound extends Problem<OverrideNotFound>()("Override.NotFound", 404, "Override not found") {}
 
+export class AddOnNotFound extends Problem<AddOnNotFound>()("AddOn.NotFound", 404, "Add-on not found") {}
+
+export class PutAddOnLicenseArchived extends Problem<PutAddOnLicenseArchived>()(
+  "PutAddOn.LicenseArchived",
+  409,
+  "The license version is archived",
+) {}
+
+export class PutAddOnLimitReached extends Problem<PutAddOnLimitReached>()(
+  "PutAddOn.LimitReached",
+  409,
+  "The instance has the maximum of add-ons",
+) {}
+
 export class CreateInstanceSlugTaken extends Problem<CreateInstanceSlugTaken>()(
   "CreateInstance.SlugTaken",
   409,
@@ -19,7 +33,7 @@ export class CreateInstanceLicenseArchived extends Problem<CreateInstanceLicense
   "The license version is archived",
 ) {}
 
-/** The detail of both problems of an archived license version. */
+/** The detail of all problems of an archived license version. */
 export const licenseArchived = (slug: string) => ({
   detail: `The license version "${slug}" is archived. Assign another version or unarchive it first.`,
 })

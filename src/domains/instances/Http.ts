@@ -4,6 +4,7 @@ import * as Apis from "../../kernel/contract/Apis.ts"
 import { created } from "../../kernel/contract/Endpoint.ts"
 import { IntegrationLinks } from "../customers/IntegrationLinks.ts"
 import { handlersOf } from "../../kernel/contract/Handlers.ts"
+import { pageResponse } from "../../kernel/contract/Page.ts"
 import { InstancesApi } from "./Api.ts"
 import { Instances } from "./Service.ts"
 
@@ -14,7 +15,7 @@ export const instances = handlersOf(
     const instances = yield* Instances
     const links = yield* IntegrationLinks
     return handlers.handleAll({
-      list: ({ query }) => instances.list(query),
+      list: ({ query }) => Effect.map(instances.list(query), pageResponse),
       create: ({ payload }) =>
         Effect.map(
           links.creating("INSTANCE", payload.integrations, (link) => instances.create(payload, link)),

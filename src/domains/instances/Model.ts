@@ -113,6 +113,9 @@ export const instanceFilters = {
   licenseFamily: Schema.optionalKey(
     PathName.annotate({ description: "Slug of the license family, with all its versions" }),
   ),
+  addOn: Schema.optionalKey(
+    PathName.annotate({ description: "Slug of a family of add-ons: only instances with one of it in force" }),
+  ),
   zone: Schema.optionalKey(PathName.annotate({ description: "Slug of the deployment zone" })),
   startsBefore: time(BEFORE, "starts"),
   startsAfter: time(AFTER, "starts"),
@@ -124,6 +127,7 @@ export interface InstanceFilters {
   readonly customer?: string
   readonly license?: string
   readonly licenseFamily?: string
+  readonly addOn?: string
   readonly zone?: string
   readonly startsBefore?: Date
   readonly startsAfter?: Date
@@ -132,25 +136,23 @@ export interface InstanceFilters {
 }
 
 /** The number of an instance's next offline bundle. */
-export interface OfflineSequence {
-  readonly id: string
-  readonly slug: string
-  readonly sequence: number
-}
+export const OfflineSequence = Schema.Struct({ id: Schema.String, slug: Schema.String, sequence: Schema.Int })
+export type OfflineSequence = typeof OfflineSequence.Type
 
 /** An instance with what it belongs to, by their slugs. */
-export interface InstanceSubject {
-  readonly id: string
-  readonly slug: string
-  readonly name: string
-  readonly customer: { readonly slug: string; readonly name: string }
-  readonly license: {
-    readonly slug: string
-    readonly family: string
-    readonly version: string
-    readonly name: string
-    readonly type: string
-  }
-  readonly zone: { readonly slug: string; readonly type: string } | null
-  readonly release: { readonly slug: string; readonly version: string } | null
-}
+export const InstanceSubject = Schema.Struct({
+  id: Schema.String,
+  slug: Schema.String,
+  name: Schema.String,
+  customer: Schema.Struct({ slug: Schema.String, name: Schema.String }),
+  license: Schema.Struct({
+    slug: Schema.String,
+    family: Schema.String,
+    version: Schema.String,
+    name: Schema.String,
+    type: Schema.String,
+  }),
+  zone: Schema.NullOr(Schema.Struct({ slug: Schema.String, type: Schema.String })),
+  release: Schema.NullOr(Schema.Struct({ slug: Schema.String, version: Schema.String })),
+})
+export type InstanceSubject = typeof InstanceSubject.Type

@@ -1,16 +1,30 @@
 /** SQL of instances. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Layer, Option, Schema, Struct } from "effect"
 import type { Fragment } from "effect/sql/Statement"
 import type { ActorReference } from "../../kernel/contract/Caller.ts"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import { HotPath } from "../../kernel/database/Connections.ts"
-import { integrationsOf } from "../customers/IntegrationRecordsSql.ts"
+import { customersSql } from "../customers/CustomersSql.ts"
+import { IntegrationRecordsSql } from "../customers/IntegrationRecordsSql.ts"
+import { licensesSql } from "../licenses/LicensesSql.ts"
+import { zonesSql } from "../zones/ZonesSql.ts"
+import type { ReadableRows } from "../../kernel/database/ReadableRows.ts"
 import { isAt, rowByKey } from "../../kernel/database/RowsByKey.ts"
-import { executed, record, records, returnedRow } from "../../kernel/database/Statements.ts"
+import {
+  decoded,
+  decodedColumn,
+  decodedOne,
+  executed,
+  record,
+  records,
+  returnedRow,
+} from "../../kernel/database/Statements.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import { instanceIds } from "./ListSql.ts"
-import type { Instance, InstanceFilters, OfflineSequence } from "./Model.ts"
+import { Instance, OfflineSequence } from "./Model.ts"
+import type { InstanceFilters } from "./Model.ts"
 
 /** Another license version, from an instant on. */
 interface LicenseMove {
@@ -20,21 +34,29 @@ interface LicenseMove {
 }
 
 /** The zone of an instance, by id and names. */
-type ZoneOf = Pick<Instance, "deploymentZoneId" | "deploymentZoneSlug" | "deploymentZoneName">
+const ZoneOf = Instance.mapFields(Struct.pick(["deploymentZoneId", "deploymentZoneSlug", "deploymentZoneName"]))
+type ZoneOf = typeof ZoneOf.Type
+
+/** An instance that is locked against deletion. */
+const NamedInstance = Instance.mapFields(Struct.pick(["id", "name", "slug"]))
+type NamedInstance = typeof NamedInstance.Type
 
 interface InstanceQueries {
   /** Stores the row if its slug is free and returns whether it was. */
-  readonly insert: (organizationId: string, row: Instance) => Effect.Effect<boolean>
+  readonly insert: (organizationId: OrganizationId, row: Instance) => Effect.Effect<boolean>
   /** Finds an instance by its id. */
-  readonly findById: (organizationId: string, id: string) => Effect.Effect<Option.Option<Instance>>
+  readonly findById: (organizationId: OrganizationId, id: string) => Effect.Effect<Option.Option<Instance>>
   /** Finds an instance by its slug. Runs on the connection of the hot path. */
-  readonly findBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<Instance>>
+  readonly findBySlug: (organizationId: OrganizationId, slug: string) => Effect.Effect<Option.Option<Instance>>
   /** Reads the records of ids, in any order. */
-  readonly listByIds: (organizationId: string, ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Instance>>
+  readonly listByIds: (
+    organizationId: OrganizationId,
+    ids: ReadonlyArray<string>,
+  ) => Effect.Effect<ReadonlyArray<Instance>>
   /** Up to `count` instances that match the filters, from the newest on, after a position. */
   readonly list: (
-    organizationId: string,
-    filters: InstanceFilters,
+    organizationId: OrganizationId,
+    filters: InstanceFilters & { readonly at: Date },
     after: Position | null,
     count: number,
   ) => Effect.Effect<ReadonlyArray<Instance>>
@@ -42,64 +64,65 @@ interface InstanceQueries {
    * Locks the row until the transaction ends. After a wait for the lock, `integrations` can be stale. `update` and
    * `delete` return current ones.
    */
-  readonly lockBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<Instance>>
+  readonly lockBySlug: (organizationId: OrganizationId, slug: string) => Effect.Effect<Option.Option<Instance>>
   /** Finds an instance and locks it against deletion until the transaction ends. */
   readonly lockBySlugShared: (
-    organizationId: string,
+    organizationId: OrganizationId,
     slug: string,
-  ) => Effect.Effect<Option.Option<Pick<Instance, "id" | "name" | "slug">>>
+  ) => Effect.Effect<Option.Option<NamedInstance>>
   /** Like {@link lockBySlug}. */
-  readonly lockById: (organizationId: string, id: string) => Effect.Effect<Option.Option<Instance>>
+  readonly lockById: (organizationId: OrganizationId, id: string) => Effect.Effect<Option.Option<Instance>>
   /** Locks the rows in the order of their ids. They are read after the locks, so none of them is stale. */
-  readonly lockByIds: (organizationId: string, ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Instance>>
+  readonly lockByIds: (
+    organizationId: OrganizationId,
+    ids: ReadonlyArray<string>,
+  ) => Effect.Effect<ReadonlyArray<Instance>>
   /**
    * Draws the next number of an instance's offline bundles. Locks the row until the transaction ends, so that no number is
    * left out.
    */
-  readonly nextOfflineSequence: (organizationId: string, slug: string) => Effect.Effect<Option.Option<OfflineSequence>>
+  readonly nextOfflineSequence: (
+    organizationId: OrganizationId,
+    slug: string,
+  ) => Effect.Effect<Option.Option<OfflineSequence>>
   /** From now until an instant, checks of an instance read its allowances. */
-  readonly readAllowancesUntil: (organizationId: string, id: string, until: Date) => Effect.Effect<void>
+  readonly readAllowancesUntil: (organizationId: OrganizationId, id: string, until: Date) => Effect.Effect<void>
   /** Gives locked rows another license version, stores their previous terms, and returns the stored records. */
   readonly moveToLicense: (
-    organizationId: string,
+    organizationId: OrganizationId,
     ids: ReadonlyArray<string>,
     move: LicenseMove,
   ) => Effect.Effect<ReadonlyArray<Instance>>
   /** Finds a deployment zone and locks it against deletion until the transaction ends. */
-  readonly lockZoneShared: (organizationId: string, id: string) => Effect.Effect<Option.Option<ZoneOf>>
+  readonly lockZoneShared: (organizationId: OrganizationId, id: string) => Effect.Effect<Option.Option<ZoneOf>>
   /** Updates a locked row and returns the stored record. Stores the previous terms if they change. */
-  readonly update: (organizationId: string, row: Instance) => Effect.Effect<Instance>
-  /**
-   * Deletes the usage of a locked instance, which no foreign key cascades to. Deletes the totals first: this waits
-   * for transactions that are counting, so that the next statements see their rows.
-   */
-  readonly deleteUsage: (organizationId: string, id: string) => Effect.Effect<void>
+  readonly update: (organizationId: OrganizationId, row: Instance) => Effect.Effect<Instance>
   /** Deletes a locked instance and, by cascade, its integration records. Returns the deleted record. */
-  readonly delete: (organizationId: string, id: string) => Effect.Effect<Instance>
+  readonly delete: (organizationId: OrganizationId, id: string) => Effect.Effect<Instance>
 }
 
 /** The columns of an instance's record. */
-export const instanceColumns = (sql: PgClient.PgClient, organizationId: string): Fragment => {
-  const nameOf = (table: string, key: string, column: "slug" | "name") => {
-    const row = { table, within: sql`organization_id = ${organizationId}`, column: "id", key: `instances.${key}` }
-    return sql`(SELECT * FROM ${rowByKey(sql, column, row)} AS named)`
-  }
-  return sql`id, name, slug, description, customer_id AS "customerId",
-    ${nameOf("customers", "customer_id", "slug")} AS "customerSlug", license_id AS "licenseId",
-    ${nameOf("licenses", "license_id", "slug")} AS "licenseSlug", deployment_zone_id AS "deploymentZoneId",
-    ${nameOf("deployment_zones", "deployment_zone_id", "slug")} AS "deploymentZoneSlug",
-    ${nameOf("deployment_zones", "deployment_zone_id", "name")} AS "deploymentZoneName",
+export const instanceColumns = Effect.gen(function* () {
+  const sql = yield* PgClient.PgClient
+  const integrations = yield* IntegrationRecordsSql
+  const nameOf = (organizationId: OrganizationId, rows: ReadableRows, key: string, column: "slug" | "name") =>
+    sql`(SELECT * FROM ${rows.byKey(sql, column, organizationId, `instances.${key}`)} AS named)`
+  return (organizationId: OrganizationId): Fragment => sql`id, name, slug, description, customer_id AS "customerId",
+    ${nameOf(organizationId, customersSql, "customer_id", "slug")} AS "customerSlug", license_id AS "licenseId",
+    ${nameOf(organizationId, licensesSql, "license_id", "slug")} AS "licenseSlug", deployment_zone_id AS "deploymentZoneId",
+    ${nameOf(organizationId, zonesSql, "deployment_zone_id", "slug")} AS "deploymentZoneSlug",
+    ${nameOf(organizationId, zonesSql, "deployment_zone_id", "name")} AS "deploymentZoneName",
     start_license_date AS "startLicenseDate", end_license_date AS "endLicenseDate", grace_days AS "graceDays", metadata,
-    ${integrationsOf(sql, "instances", organizationId)} AS integrations, created_at AS "createdAt",
+    ${integrations.of(sql, "INSTANCE", "instances", organizationId)} AS integrations, created_at AS "createdAt",
     updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`
-}
+})
 
-type Columns = (organizationId: string) => Fragment
+type Columns = (organizationId: OrganizationId) => Fragment
 
 /** The rows of ids, to be selected from. */
 const byIds = (
   sql: PgClient.PgClient,
-  organizationId: string,
+  organizationId: OrganizationId,
   ids: ReadonlyArray<string>,
   select = "*",
   lock?: string,
@@ -141,34 +164,35 @@ const reads = (sql: PgClient.PgClient, askFor: HotPath["Service"]["askFor"], col
   } satisfies Partial<InstanceQueries>
 }
 
+const idsIn = decodedColumn("id", Schema.String)
+
 const locks = (sql: PgClient.PgClient, columns: Columns) =>
   ({
     lockBySlug: (organizationId, slug) =>
-      record<Instance>()(sql`
+      decodedOne(Instance)(sql`
         SELECT ${columns(organizationId)} FROM instances WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
 
     lockBySlugShared: (organizationId, slug) =>
-      record<Pick<Instance, "id" | "name" | "slug">>()(sql`
+      decodedOne(NamedInstance)(sql`
         SELECT id, name, slug FROM instances WHERE organization_id = ${organizationId} AND slug = ${slug} FOR KEY SHARE`),
 
     lockById: (organizationId, id) =>
-      record<Instance>()(sql`
+      decodedOne(Instance)(sql`
         SELECT ${columns(organizationId)} FROM instances WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`),
 
-    lockByIds: Effect.fnUntraced(function* (organizationId: string, ids: ReadonlyArray<string>) {
+    lockByIds: Effect.fnUntraced(function* (organizationId: OrganizationId, ids: ReadonlyArray<string>) {
       const inOrder = ids.toSorted()
-      const locked = yield* records<{ readonly id: string }>()(
+      const lockedIds = yield* idsIn(
         sql`SELECT instances.id FROM ${byIds(sql, organizationId, inOrder, "id", "FOR UPDATE")}`,
       )
-      const lockedIds = locked.map(({ id }) => id)
-      return yield* records<Instance>()(
+      return yield* decoded(Instance)(
         sql`SELECT ${columns(organizationId)} FROM ${byIds(sql, organizationId, lockedIds)}`,
       )
     }),
 
     lockZoneShared: (organizationId, id) =>
-      record<ZoneOf>()(sql`
-        SELECT id AS "deploymentZoneId", slug AS "deploymentZoneSlug", name AS "deploymentZoneName" FROM deployment_zones
+      decodedOne(ZoneOf)(sql`
+        SELECT id AS "deploymentZoneId", slug AS "deploymentZoneSlug", name AS "deploymentZoneName" FROM ${zonesSql.rows}
         WHERE organization_id = ${organizationId} AND id = ${id} FOR KEY SHARE`),
   }) satisfies Partial<InstanceQueries>
 
@@ -187,7 +211,7 @@ const writes = (sql: PgClient.PgClient, columns: Columns) =>
         RETURNING id`),
 
     nextOfflineSequence: (organizationId, slug) =>
-      record<OfflineSequence>()(sql`
+      decodedOne(OfflineSequence)(sql`
         UPDATE instances SET offline_sequence = offline_sequence + 1
         WHERE organization_id = ${organizationId} AND slug = ${slug}
         RETURNING id, slug, offline_sequence AS sequence`),
@@ -237,14 +261,6 @@ const writes = (sql: PgClient.PgClient, columns: Columns) =>
 
 const deletions = (sql: PgClient.PgClient, columns: Columns) =>
   ({
-    deleteUsage: Effect.fnUntraced(function* (organizationId: string, id: string) {
-      for (const table of ["usage_totals", "usage_events", "usage_unique_keys", "usage_days", "usage_key_buckets"]) {
-        yield* Effect.orDie(
-          sql`DELETE FROM ${sql(table)} WHERE organization_id = ${organizationId} AND instance_id = ${id}`,
-        )
-      }
-    }),
-
     delete: (organizationId, id) =>
       Effect.map(
         record<Instance>()(
@@ -257,7 +273,7 @@ const deletions = (sql: PgClient.PgClient, columns: Columns) =>
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const { askFor } = yield* HotPath
-  const columns: Columns = (organizationId) => instanceColumns(sql, organizationId)
+  const columns = yield* instanceColumns
   return {
     ...reads(sql, askFor, columns),
     ...locks(sql, columns),

@@ -4,6 +4,7 @@ import { OwnedTokens } from "../access/tokens/OwnedTokens.ts"
 import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors, filtersOf } from "../../kernel/contract/Page.ts"
 import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import { withErrors } from "../../kernel/contract/Problem.ts"
@@ -68,7 +69,7 @@ export class Instances extends Context.Service<
     /** Deletes an instance with its usage, and revokes its license keys. */
     readonly delete: (slug: string) => Effect.Effect<void, InstanceNotFound, Caller>
     /** The instance with an id in any organization, or none. */
-    readonly find: (organizationId: string, id: string) => Effect.Effect<Option.Option<Instance>>
+    readonly find: (organizationId: OrganizationId, id: string) => Effect.Effect<Option.Option<Instance>>
     /** Changes an instance. Runs `withinTransaction` after it is locked, before the body is checked. */
     readonly change: <E = never>(
       choice: InstanceChoice,
@@ -82,10 +83,7 @@ export class Instances extends Context.Service<
     ) => Effect.Effect<Instance, InstanceNotFound | E, Caller>
   }
 >()("keyshelf/instances/Instances") {
-  static readonly layer = Layer.effect(
-    Instances,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(Instances, make))
 }
 
 /** Creates an instance with its event. */
@@ -197,10 +195,11 @@ const make = Effect.gen(function* () {
   const list = Effect.fn("Instances.list")(function* (request: PageRequest & InstanceFilters) {
     const { organizationId } = yield* Caller
     const filters = filtersOf(request)
+    const at = yield* now
     return yield* cursors.page(
       { name: "instances", organizationId, filters },
       request,
-      (after, count) => repo.list(organizationId, filters, after, count),
+      (after, count) => repo.list(organizationId, { ...filters, at }, after, count),
       byId,
     )
   })
@@ -219,7 +218,6 @@ const make = Effect.gen(function* () {
         if (Option.isNone(instance)) return yield* instanceNotFound(slug)
         yield* tokens.revokeAll(keyOwner(instance.value))
         yield* deletions.run(instance.value)
-        yield* repo.deleteUsage(caller.organizationId, instance.value.id)
         const deleted = yield* repo.delete(caller.organizationId, instance.value.id)
         yield* events.emit(caller, "INSTANCE_DELETED", deleted)
       }),

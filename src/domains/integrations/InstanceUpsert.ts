@@ -6,6 +6,7 @@ import { Instances } from "../instances/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
 import { invalid, failWithErrors } from "../../kernel/contract/Problem.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import { UpsertInstanceLicenseArchived, UpsertInstanceSlugTaken } from "./Errors.ts"
 import { connectorOf } from "./Model.ts"
 import type { ExternalKey, UpsertInstance } from "./Model.ts"
@@ -19,7 +20,11 @@ const customerReferences = Effect.gen(function* () {
   const customers = yield* Customers
 
   /** The id of the customer with this external id, which cannot be deleted before the transaction ends. */
-  const customerIdOf = Effect.fnUntraced(function* (organizationId: string, connector: string, externalId: string) {
+  const customerIdOf = Effect.fnUntraced(function* (
+    organizationId: OrganizationId,
+    connector: string,
+    externalId: string,
+  ) {
     const holder = yield* repo.findResource(organizationId, { kind: "CUSTOMER", connector, externalId })
     const customer = Option.isSome(holder)
       ? yield* customers.lockShared(organizationId, { customerId: holder.value })
@@ -35,7 +40,7 @@ const customerReferences = Effect.gen(function* () {
 
   /** A result that says `null` can be sent back: the customer of the instance has no record in the adapter. */
   const requireNoExternalId = Effect.fnUntraced(function* (
-    organizationId: string,
+    organizationId: OrganizationId,
     { customerId }: Instance,
     connector: string,
   ) {
@@ -51,7 +56,7 @@ const customerReferences = Effect.gen(function* () {
 /** The result of an upsert: the instance, its record, and the external id of its customer. */
 export const instanceResults = Effect.gen(function* () {
   const repo = yield* IntegrationsRepo
-  return (organizationId: string, record: Instance, key: ExternalKey) =>
+  return (organizationId: OrganizationId, record: Instance, key: ExternalKey) =>
     Effect.map(
       repo.find(organizationId, { kind: "CUSTOMER", resourceId: record.customerId, connector: key.connector }),
       (ofCustomer) =>

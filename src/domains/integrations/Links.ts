@@ -9,6 +9,7 @@ import { Caller } from "../../kernel/contract/Caller.ts"
 import { invalid } from "../../kernel/contract/Problem.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import type { IntegrationKind } from "./Model.ts"
 import { IntegrationsRepo } from "./Repo.ts"
@@ -21,7 +22,7 @@ const make = Effect.gen(function* () {
   const connectors = yield* Connectors
   const transactions = yield* Transactions
 
-  const requireActive = (organizationId: string, connector: string) =>
+  const requireActive = (organizationId: OrganizationId, connector: string) =>
     Effect.catchTag(connectors.requireActive(organizationId, connector), "Connector.NotFound", () =>
       Effect.fail(invalid(`body.integrations.${connector}`, "must be the name of a registered connector")),
     )

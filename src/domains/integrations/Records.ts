@@ -93,10 +93,7 @@ export class IntegrationRecords extends Context.Service<
     readonly ofInstances: OwnRecords<InstanceNotFound>
   }
 >()("keyshelf/integrations/IntegrationRecords") {
-  static readonly layer = Layer.effect(
-    IntegrationRecords,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(IntegrationRecords, make))
 }
 
 /** Writes records under the locks of their external ids and of their owners. */

@@ -4,6 +4,7 @@ import { Connectors } from "../connectors/Service.ts"
 import type { IntegrationRecord, Integrations } from "../customers/Model.ts"
 import type { Caller } from "../../kernel/contract/Caller.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import { failWithErrors } from "../../kernel/contract/Problem.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
@@ -25,7 +26,7 @@ export const upsertStore = Effect.gen(function* () {
   const transactions = yield* Transactions
 
   /** Serializes the upserts of one external id, so that concurrent ones create one resource. */
-  const serialize = <A, E, R>(organizationId: string, key: ExternalKey, upsert: Effect.Effect<A, E, R>) =>
+  const serialize = <A, E, R>(organizationId: OrganizationId, key: ExternalKey, upsert: Effect.Effect<A, E, R>) =>
     transactions.run(
       Effect.gen(function* () {
         yield* connectors.requireActive(organizationId, key.connector)

@@ -6,6 +6,7 @@ import { Customers } from "../customers/Service.ts"
 import { Instances } from "../instances/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
 import type { ValidationFailed } from "../../kernel/contract/Problem.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import { customerUpsert } from "./CustomerUpsert.ts"
 import { IntegrationRecordNotFound } from "./Errors.ts"
 import type { UpsertCustomerSlugTaken, UpsertInstanceLicenseArchived, UpsertInstanceSlugTaken } from "./Errors.ts"
@@ -62,10 +63,7 @@ export class IntegrationUpserts extends Context.Service<
     ) => Effect.Effect<InstanceUpsertResult, IntegrationRecordNotFound, Caller>
   }
 >()("keyshelf/integrations/IntegrationUpserts") {
-  static readonly layer = Layer.effect(
-    IntegrationUpserts,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(IntegrationUpserts, make))
 }
 
 const make = Effect.gen(function* () {
@@ -77,7 +75,7 @@ const make = Effect.gen(function* () {
   /** The resource with an external id, and the key of its record. */
   const holding = Effect.fnUntraced(function* <A extends { readonly integrations: Integrations }>(
     key: ExternalKey,
-    find: (organizationId: string, id: string) => Effect.Effect<Option.Option<A>>,
+    find: (organizationId: OrganizationId, id: string) => Effect.Effect<Option.Option<A>>,
   ) {
     const { organizationId } = yield* Caller
     const holder = yield* repo.findResource(organizationId, key)

@@ -5,6 +5,7 @@ import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import { noSuch } from "../../kernel/contract/Problem.ts"
 import type { InvalidCursor } from "../../kernel/contract/Problem.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import { GetLicenseFamilyNoPublishedVersion, LicenseFamilyNotFound, LicenseNotFound } from "./Errors.ts"
 import { MAX_VERSIONS } from "./Model.ts"
 import type { FamilyQuery, LicenseFamily, ResolvedLicenseFamily } from "./Model.ts"
@@ -31,10 +32,7 @@ export class LicenseFamilies extends Context.Service<
     readonly list: (request: PageRequest) => Effect.Effect<Page<LicenseFamily>, InvalidCursor, Caller>
   }
 >()("keyshelf/licenses/LicenseFamilies") {
-  static readonly layer = Layer.effect(
-    LicenseFamilies,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(LicenseFamilies, make))
 }
 
 const make = Effect.gen(function* () {
@@ -60,7 +58,7 @@ const make = Effect.gen(function* () {
     return { ...page, items }
   })
 
-  const versionOf = Effect.fnUntraced(function* (organizationId: string, family: FamilyRow, version: string) {
+  const versionOf = Effect.fnUntraced(function* (organizationId: OrganizationId, family: FamilyRow, version: string) {
     const found = yield* repo.findVersion(organizationId, family.id, Number(version))
     if (Option.isSome(found)) return found.value
     return yield* new LicenseNotFound({ detail: `The license family "${family.slug}" has no version ${version}.` })

@@ -57,10 +57,7 @@ export class LicenseLifecycle extends Context.Service<
     readonly unarchive: (slug: string) => Effect.Effect<License, LicenseNotFound | UnarchiveLicenseNotArchived, Caller>
   }
 >()("keyshelf/licenses/LicenseLifecycle") {
-  static readonly layer = Layer.effect(
-    LicenseLifecycle,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(LicenseLifecycle, make))
 }
 
 const make = Effect.gen(function* () {

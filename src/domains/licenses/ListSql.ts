@@ -1,14 +1,16 @@
 /** SQL of the filters of licenses. */
 import type { PgClient } from "@effect/sql-pg"
 import type { Fragment } from "effect/sql/Statement"
-import { pageIds, prefixOf } from "../../kernel/database/Pages.ts"
+import { pageIds, wordsIn } from "../../kernel/database/Pages.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
+import { entitlementsSql } from "../entitlements/EntitlementsSql.ts"
 import type { LicenseFilters } from "./Model.ts"
 
 /** Builds the statement of a page's ids, newest first. An unknown slug yields NULL, which equals no column. */
 export const licenseIds = (sql: PgClient.PgClient) => {
   const pageOf = pageIds(sql, "newest")
 
-  return (organizationId: string, filters: LicenseFilters, before: string, count: number): Fragment => {
+  return (organizationId: OrganizationId, filters: LicenseFilters, before: string, count: number): Fragment => {
     const { entitlement, family, lifecycleState, q, type } = filters
     const where = [
       ...(family === undefined
@@ -20,8 +22,7 @@ export const licenseIds = (sql: PgClient.PgClient) => {
       ...(lifecycleState === undefined ? [] : [sql`lifecycle_state = ${lifecycleState}`]),
       ...(type === undefined ? [] : [sql`type = ${type}`]),
     ]
-    const granting = sql`entitlement_id =
-      (SELECT id FROM entitlements WHERE organization_id = ${organizationId} AND slug = ${entitlement ?? ""})`
+    const granting = sql`entitlement_id = ${entitlementsSql.idBySlug(sql, organizationId, entitlement ?? "")}`
     const isFiltered = where.length > 0 || q !== undefined
     if (entitlement !== undefined && !isFiltered) {
       // The index of grants has the order of the list.
@@ -44,7 +45,7 @@ export const licenseIds = (sql: PgClient.PgClient) => {
                 AND granted.license_id = licenses.id AND granted.${granting})`,
             ]),
       ],
-      unordered: q === undefined ? [] : [prefixOf(sql, q)],
+      unordered: q === undefined ? [] : wordsIn(sql, organizationId, q),
     })
   }
 }

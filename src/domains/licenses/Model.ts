@@ -9,8 +9,8 @@ import { Slug } from "../../kernel/values/Slug.ts"
 import { Description, FreeObject, Name, PathName } from "../../kernel/values/Text.ts"
 import { DAY_MS, LAST_INSTANT_MS, Timestamp } from "../../kernel/values/Timestamp.ts"
 
-/** The commercial types of a license. */
-const licenseTypes = ["COMMUNITY", "TRIAL", "DEVELOPMENT", "PAID"] as const
+/** The commercial types of a license. An `ADD_ON` is bought beside a license, as often as its quantity says. */
+const licenseTypes = ["COMMUNITY", "TRIAL", "DEVELOPMENT", "PAID", "ADD_ON"] as const
 type LicenseType = (typeof licenseTypes)[number]
 
 /** A draft is being prepared, a published version is on sale, an archived one serves only its existing instances. */
@@ -31,6 +31,39 @@ export const GraceDays = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum
 /** The latest end of a license whose days of grace still end within the years that can be written. */
 export const lastEndBefore = (graceDays: number): Date => new Date(LAST_INSTANT_MS - graceDays * DAY_MS)
 
+const MIN_STALE_SECONDS = 600
+/** 90 days: no snapshot lives longer. */
+export const MAX_STALE_SECONDS = 7_776_000
+
+const StaleSeconds = Schema.Int.check(
+  Schema.isBetween({ minimum: MIN_STALE_SECONDS, maximum: MAX_STALE_SECONDS }),
+).annotate({ description: "For how many seconds the last snapshot of an instance answers" })
+
+const AwayAnswer = Schema.Literals(["DENY", "ALLOW"]).annotate({
+  ...component("AwayAnswer", "DENY"),
+  description:
+    "Afterwards, `DENY` denies everything; `ALLOW` decides on by the last snapshot, whose ends of access apply",
+})
+
+/** What a product does that cannot reach the service. */
+export const Away = Schema.Struct({ staleSeconds: StaleSeconds, then: AwayAnswer }).annotate({
+  ...component("Away", { staleSeconds: 604_800, then: "DENY" }),
+  description: "What a product does that cannot reach the service",
+})
+export type Away = typeof Away.Type
+
+/** A week is longer than most outages, and short enough that a license that was taken away ends. */
+export const DEFAULT_AWAY: Away = { staleSeconds: 604_800, then: "DENY" }
+
+/** {@link Away} in bodies. */
+const AwayInput = Schema.Struct({
+  staleSeconds: Schema.optionalKey(StaleSeconds),
+  then: Schema.optionalKey(AwayAnswer),
+}).annotate({
+  ...component("AwayInput", { staleSeconds: 604_800, then: "DENY" }),
+  description: `What a product does that cannot reach the service. Omitted properties stay; by default ${DEFAULT_AWAY.staleSeconds} seconds and \`${DEFAULT_AWAY.then}\``,
+})
+
 export const License = Schema.Struct({
   id: Uuid,
   familyId: Uuid,
@@ -44,6 +77,7 @@ export const License = Schema.Struct({
   isDefault: Schema.Boolean.annotate({ description: "Whether its family resolves to this version" }),
   lifecycleState: LifecycleState,
   graceDays: GraceDays,
+  away: Away,
   createdAt: Timestamp,
   updatedAt: Timestamp,
   createdBy: ActorReference,
@@ -58,9 +92,16 @@ export const License = Schema.Struct({
     description: null,
     isDefault: true,
     graceDays: 14,
+    away: DEFAULT_AWAY,
   }),
 )
 export type License = typeof License.Type
+
+/** What shows whether a version is a license or an add-on. An instance has one license, and any add-ons beside it. */
+export type Kind = Pick<License, "type">
+
+/** Whether a version is bought beside a license. */
+export const isAddOn = ({ type }: Kind): boolean => type === "ADD_ON"
 
 const optional = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
@@ -81,6 +122,7 @@ export const CreateLicense = Schema.Struct({
   isDefault: Schema.optionalKey(Schema.Boolean.annotate({ description: "Default `false`" })),
   versionName: optional(Name),
   graceDays: Schema.optionalKey(GraceDays).annotate({ description: "Default 0" }),
+  away: Schema.optionalKey(AwayInput),
 }).annotate(component("CreateLicense"))
 export type CreateLicense = typeof CreateLicense.Type
 
@@ -92,6 +134,7 @@ export const UpdateLicense = Schema.Struct({
   versionName: optional(Name),
   isDefault: Schema.optionalKey(Schema.Boolean),
   graceDays: Schema.optionalKey(GraceDays),
+  away: Schema.optionalKey(AwayInput),
 }).annotate(component("UpdateLicense"))
 export type UpdateLicense = typeof UpdateLicense.Type
 
@@ -160,21 +203,38 @@ export const GrantValue = Schema.Union([Schema.Finite, Schema.Boolean, FreeObjec
 })
 export type GrantValue = typeof GrantValue.Type
 
-/** The value of a stored grant or override: numbers keep all their digits, configurations are ordinary JSON. */
-export const storedGrantValue = (text: string): GrantValue =>
-  (text.startsWith("{") ? JSON.parse(text) : parseJson(text)) as GrantValue
-
 /** {@link GrantValue} in responses, where a number has all its digits. */
 export const GrantedValue = Schema.Union([Amount, Schema.Boolean, FreeObject]).annotate({ description: VALUE })
+
+const decodeGranted = Schema.decodeUnknownSync(GrantedValue)
+
+/** The value of a stored grant or override: numbers keep all their digits, configurations are ordinary JSON. */
+export const storedGrantValue = (text: string): GrantValue =>
+  decodeGranted(text.startsWith("{") ? JSON.parse(text) : parseJson(text))
 
 export const OveragePercent = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1000 })).annotate({
   description: "Percentage by which usage may exceed the value; 0 is a hard limit",
 })
 
+/** How an add-on changes what is granted without it. */
+export const Combine = Schema.Literals(["ADD", "MAX", "SET"]).annotate({
+  ...component("Combine", "ADD"),
+  description:
+    "How an add-on changes what is granted without it: `SET` replaces the license, `MAX` grants at least its value, `ADD` adds its value times its quantity",
+})
+export type Combine = typeof Combine.Type
+
+const StatedOverage = Schema.NullOr(OveragePercent).annotate({
+  description: "Percentage by which usage may exceed the value; 0 is a hard limit. `null` on an add-on: it states none",
+})
+
+const GrantCombine = Schema.optionalKey(Combine).annotate({ description: "On add-ons only" })
+
 export const Grant = Schema.Struct({
   entitlementSlug: Schema.String,
   value: GrantedValue,
-  overagePercent: OveragePercent,
+  overagePercent: StatedOverage,
+  combine: GrantCombine,
 }).annotate(component("LicenseEntitlement", { entitlementSlug: "api-calls", value: 10_000, overagePercent: 10 }))
 export type Grant = typeof Grant.Type
 
@@ -182,13 +242,15 @@ export type Grant = typeof Grant.Type
 export const CreateGrant = Schema.Struct({
   entitlementSlug: PathName,
   value: GrantValue,
-  overagePercent: Schema.optionalKey(OveragePercent),
+  overagePercent: Schema.optionalKey(StatedOverage),
+  combine: GrantCombine,
 }).annotate(component("AssignLicenseEntitlement"))
 export type CreateGrant = typeof CreateGrant.Type
 
 /** Body of `PUT /licenses/{licenseSlug}/entitlements/{entitlementSlug}`. */
 export const UpdateGrant = Schema.Struct({
   value: Schema.optionalKey(GrantValue),
-  overagePercent: Schema.optionalKey(OveragePercent),
+  overagePercent: Schema.optionalKey(StatedOverage),
+  combine: GrantCombine,
 }).annotate(component("UpdateLicenseEntitlement"))
 export type UpdateGrant = typeof UpdateGrant.Type

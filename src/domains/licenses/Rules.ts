@@ -2,7 +2,8 @@
 import { BigDecimal, Predicate } from "effect"
 import type { EntitlementType } from "../entitlements/Model.ts"
 import { decimalOfAmount, isAmount, MAX_DIGITS, unlimited } from "../../kernel/values/Decimal.ts"
-import type { GrantValue, License } from "./Model.ts"
+import { isAddOn } from "./Model.ts"
+import type { Combine, GrantValue, Kind, License } from "./Model.ts"
 
 export const PASSES_LAST_YEAR =
   "must end within the year 9999 for each instance of the license; an end date of null never ends"
@@ -70,5 +71,46 @@ export const valueError = (type: EntitlementType, value: GrantValue): string | u
 }
 
 /** The validation message if the type cannot have an overage. Only numbers can be exceeded. */
-export const overageError = (type: EntitlementType, overagePercent: number): string | undefined =>
-  type === "NUMBER" || overagePercent === 0 ? undefined : "must be 0 unless the entitlement has the type NUMBER"
+export const overageError = (type: EntitlementType, overagePercent: number | null): string | undefined =>
+  type === "NUMBER" || overagePercent === 0 || overagePercent === null
+    ? undefined
+    : "must be 0 unless the entitlement has the type NUMBER"
+
+/** The validation message if a family has versions of the other kind: all of them are add-ons, or none is. */
+export const kindError = (family: Kind, version: Kind): string | undefined => {
+  if (isAddOn(family) === isAddOn(version)) return undefined
+  return isAddOn(family)
+    ? "must be ADD_ON, as all versions of the family are"
+    : "must not be ADD_ON, because other versions of the family are licenses"
+}
+
+/** The validation message if an add-on has days of grace: it lasts as long as the license of its instance. */
+export const graceError = (license: Kind & Pick<License, "graceDays">): string | undefined =>
+  isAddOn(license) && license.graceDays !== 0 ? "must be 0 with the type ADD_ON" : undefined
+
+/** How an add-on can change what is granted of each type. The first one is the default. */
+const combines: Readonly<Record<EntitlementType, readonly [Combine, ...Array<Combine>]>> = {
+  NUMBER: ["ADD", "MAX", "SET"],
+  BOOLEAN: ["MAX", "SET"],
+  CONFIG: ["SET"],
+}
+
+/** How an add-on changes what is granted, if its grant does not say so. */
+export const defaultCombine = (type: EntitlementType): Combine => combines[type][0]
+
+/** The validation message if a grant of this license cannot combine so. */
+export const combineError = (
+  license: Kind,
+  type: EntitlementType,
+  combine: Combine | undefined,
+): string | undefined => {
+  if (combine === undefined) return undefined
+  if (!isAddOn(license)) return "must be omitted: the license has not the type ADD_ON"
+  return combines[type].includes(combine)
+    ? undefined
+    : `must be ${combines[type].join(" or ")}: the entitlement has the type ${type}`
+}
+
+/** The validation message if a grant of this license must state its overage. */
+export const statedError = (license: Kind, overagePercent: number | null): string | undefined =>
+  overagePercent === null && !isAddOn(license) ? "must be a number: only add-ons can state none" : undefined

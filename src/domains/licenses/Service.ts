@@ -9,6 +9,8 @@ import { invalid, noSuch } from "../../kernel/contract/Problem.ts"
 import type { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
+import { DeletionBlockers } from "../../kernel/ports/DeletionBlockers.ts"
 import {
   DeleteLicenseInUse,
   DeleteLicenseNotADraft,
@@ -16,10 +18,11 @@ import {
   UpdateLicenseDefaultMustBePublished,
 } from "./Errors.ts"
 import type { CreateLicenseDefaultMustBePublished, CreateLicenseSlugTaken } from "./Errors.ts"
-import { lastEndBefore, UpdateLicense } from "./Model.ts"
+import { isAddOn, lastEndBefore, UpdateLicense } from "./Model.ts"
 import type { CreateLicense, License, LicenseFilters } from "./Model.ts"
+import { LicensedInstances } from "./LicensedInstances.ts"
 import { LicensesRepo } from "./Repo.ts"
-import { PASSES_LAST_YEAR } from "./Rules.ts"
+import { graceError, kindError, PASSES_LAST_YEAR } from "./Rules.ts"
 import { creation } from "./versions/Creation.ts"
 import { defaultClearing, onlyPublished } from "./versions/DefaultVersion.ts"
 
@@ -28,6 +31,14 @@ export interface LicenseChoice {
   readonly licenseId?: string
   readonly licenseSlug?: string
   readonly licenseFamilySlug?: string
+}
+
+/** A family: whether its versions are add-ons, and the one that it resolves to. */
+export interface LicenseFamilyKind {
+  readonly id: string
+  readonly slug: string
+  readonly isAddOn: boolean
+  readonly current: License | undefined
 }
 
 const notFound = (slug: string) => new LicenseNotFound({ detail: noSuch("license", slug) })
@@ -56,28 +67,39 @@ export class Licenses extends Context.Service<
     readonly delete: (
       slug: string,
     ) => Effect.Effect<void, LicenseNotFound | DeleteLicenseNotADraft | DeleteLicenseInUse, Caller>
+    /** The family with a slug, and what it sells. */
+    readonly family: (organizationId: OrganizationId, slug: string) => Effect.Effect<Option.Option<LicenseFamilyKind>>
     /** Resolves a choice to a version. None if it names none, or if its properties name different versions. */
-    readonly resolve: (organizationId: string, choice: LicenseChoice) => Effect.Effect<Option.Option<License>>
+    readonly resolve: (organizationId: OrganizationId, choice: LicenseChoice) => Effect.Effect<Option.Option<License>>
     /** Reads a version and locks it: it can neither change nor be archived before the transaction ends. */
-    readonly lock: (organizationId: string, licenseId: string) => Effect.Effect<Option.Option<License>>
+    readonly lock: (organizationId: OrganizationId, licenseId: string) => Effect.Effect<Option.Option<License>>
   }
 >()("keyshelf/licenses/Licenses") {
-  static readonly layer = Layer.effect(
-    Licenses,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(Licenses, make))
 }
+
+/** Fails if a version becomes an add-on or a license, or is an add-on with days of grace. */
+const requireKind = Effect.fnUntraced(function* (current: License, updated: License) {
+  const kind = kindError(current, updated)
+  if (kind !== undefined) return yield* invalid("body.type", kind, updated.type)
+  const grace = graceError(updated)
+  if (grace !== undefined) return yield* invalid("body.graceDays", grace, updated.graceDays)
+})
 
 /** Changes a version. */
 const change = Effect.gen(function* () {
   const repo = yield* LicensesRepo
+  const instances = yield* LicensedInstances
   const events = yield* Events
   const transactions = yield* Transactions
   const clearDefault = yield* defaultClearing
 
   /** Rejects days of grace that pass the year 9999 for an instance of a locked license. */
-  const requireWritableGrace = Effect.fnUntraced(function* (organizationId: string, { graceDays, id }: License) {
-    if (yield* repo.hasInstanceThatEndsAfter(organizationId, { licenseId: id, after: lastEndBefore(graceDays) })) {
+  const requireWritableGrace = Effect.fnUntraced(function* (
+    organizationId: OrganizationId,
+    { graceDays, id }: License,
+  ) {
+    if (yield* instances.hasLateEnd(organizationId, { licenseId: id, after: lastEndBefore(graceDays) })) {
       yield* invalid("body.graceDays", PASSES_LAST_YEAR, graceDays)
     }
   })
@@ -100,9 +122,11 @@ const change = Effect.gen(function* () {
           versionName: input.versionName === undefined ? current.versionName : input.versionName,
           isDefault: input.isDefault ?? current.isDefault,
           graceDays: input.graceDays ?? current.graceDays,
+          away: { ...current.away, ...input.away },
           updatedAt: yield* now,
           updatedBy: caller.actor,
         }
+        yield* requireKind(current, updated)
         if (updated.isDefault && updated.lifecycleState !== "PUBLISHED") {
           return yield* new UpdateLicenseDefaultMustBePublished(onlyPublished)
         }
@@ -120,6 +144,7 @@ const deletion = Effect.gen(function* () {
   const repo = yield* LicensesRepo
   const events = yield* Events
   const transactions = yield* Transactions
+  const blockers = yield* DeletionBlockers
 
   return Effect.fn("Licenses.delete")(function* (slug: string) {
     const caller = yield* Caller
@@ -135,9 +160,9 @@ const deletion = Effect.gen(function* () {
             detail: `The license "${slug}" is ${license.lifecycleState}. Only drafts can be deleted. Archive the license instead.`,
           })
         }
-        if (yield* repo.isInUse(organizationId, license.id)) {
+        if ((yield* blockers.find("license", license)).length > 0) {
           return yield* new DeleteLicenseInUse({
-            detail: `An instance uses the license "${slug}". Assign another license to it first.`,
+            detail: `An instance uses the license "${slug}". Assign another license to it, or remove the add-on, first.`,
           })
         }
         yield* repo.delete(organizationId, license.id)
@@ -172,14 +197,22 @@ const make = Effect.gen(function* () {
     )
   })
 
-  const currentOf = Effect.fnUntraced(function* (organizationId: string, familySlug: string) {
-    const family = yield* repo.findFamily(organizationId, familySlug)
-    if (Option.isNone(family)) return Option.none<License>()
-    const [current] = yield* repo.currentVersions(organizationId, [family.value.id])
-    return Option.fromNullishOr(current)
+  const family = Effect.fnUntraced(function* (organizationId: OrganizationId, slug: string) {
+    const found = yield* repo.findFamily(organizationId, slug)
+    if (Option.isNone(found)) return Option.none<LicenseFamilyKind>()
+    const { id } = found.value
+    const [current] = yield* repo.currentVersions(organizationId, [id])
+    const [newest] = current === undefined ? yield* repo.listVersions(organizationId, id, 1) : [current]
+    return Option.some<LicenseFamilyKind>({ id, slug, isAddOn: newest !== undefined && isAddOn(newest), current })
   })
 
-  const resolve = Effect.fn("Licenses.resolve")(function* (organizationId: string, choice: LicenseChoice) {
+  const currentOf = (organizationId: OrganizationId, slug: string) =>
+    Effect.map(
+      family(organizationId, slug),
+      Option.flatMap(({ current }) => Option.fromNullishOr(current)),
+    )
+
+  const resolve = Effect.fn("Licenses.resolve")(function* (organizationId: OrganizationId, choice: LicenseChoice) {
     const found = [
       ...(choice.licenseId === undefined ? [] : [yield* repo.findById(organizationId, choice.licenseId)]),
       ...(choice.licenseSlug === undefined ? [] : [yield* repo.findBySlug(organizationId, choice.licenseSlug)]),
@@ -196,6 +229,7 @@ const make = Effect.gen(function* () {
     list,
     update: yield* change,
     delete: yield* deletion,
+    family,
     resolve,
     lock: repo.lockByIdShared,
   }

@@ -5,6 +5,7 @@
 import { Context, Duration, Effect, Layer } from "effect"
 import type { RetentionJob } from "../../kernel/database/ExpiredRows.ts"
 import { endedBefore } from "../../kernel/ports/RetentionPeriods.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import { OrganizationRetention } from "../organizations/Retention.ts"
 import { QueueTransactions } from "../webhooks/queue/QueueTransactions.ts"
 import { removalOrder } from "./RemovalOrder.ts"
@@ -25,10 +26,7 @@ export class OrganizationRemoval extends Context.Service<
     readonly tables: ReadonlyArray<string>
   }
 >()("keyshelf/maintenance/OrganizationRemoval") {
-  static readonly layer = Layer.effect(
-    OrganizationRemoval,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(OrganizationRemoval, make))
 }
 
 const make = Effect.gen(function* () {
@@ -37,7 +35,7 @@ const make = Effect.gen(function* () {
 
   const rows = yield* removalOrder
 
-  const deleteSomeOf = Effect.fnUntraced(function* (organizationId: string, count: number) {
+  const deleteSomeOf = Effect.fnUntraced(function* (organizationId: OrganizationId, count: number) {
     let done = 0
     for (const { deleteSome } of rows) {
       if (done >= count) break

@@ -42,10 +42,7 @@ export class SecretKeys extends Context.Service<
     readonly confirm: (knownToken: Option.Option<Redacted.Redacted>) => Effect.Effect<ReadonlyArray<string>, SqlError>
   }
 >()("keyshelf/maintenance/SecretKeys") {
-  static readonly layer = Layer.effect(
-    SecretKeys,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(SecretKeys, make))
 }
 
 /** Opens stored values of the tables that have sealed ones, and a token. */

@@ -1,11 +1,20 @@
 /** SQL statements about secret keys: their check values, and the stored values that need them. */
 import type { SqlError } from "effect/sql/SqlError"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Schema, Struct } from "effect"
 import type { Option } from "effect"
 import { SqlClient } from "effect/sql"
-import { record, records, sqlStateOf } from "../../kernel/database/Statements.ts"
+import {
+  decoded,
+  decodedColumn,
+  decodedOne,
+  decodedOrFailed,
+  returnedRow,
+  sqlStateOf,
+} from "../../kernel/database/Statements.ts"
 import type { SealContext } from "../../kernel/ports/SecretBox.ts"
-import type { TokenHashes } from "../access/Model.ts"
+import { OrganizationId } from "../../kernel/values/Identifiers.ts"
+import { StoredCredential } from "../access/Model.ts"
+import { haveCredentials, tokenHashes, tokensByPepper } from "../access/tokens/TokensSql.ts"
 import { settingsSealContext } from "../connectors/settings/ConnectorSettings.ts"
 import { signingKeyPlace } from "../signing/Signer.ts"
 import { secretPlace } from "../webhooks/endpoints/SigningSecrets.ts"
@@ -19,7 +28,7 @@ const sealedTables: Readonly<
     {
       readonly what: string
       readonly boundBy: string
-      readonly place: (organizationId: string, boundTo: string) => SealContext
+      readonly place: (organizationId: OrganizationId, boundTo: string) => SealContext
     }
   >
 > = {
@@ -29,11 +38,8 @@ const sealedTables: Readonly<
 }
 
 /** How many stored values of a kind need a key. */
-export interface KeyUse {
-  readonly what: string
-  readonly key: string
-  readonly count: number
-}
+const KeyUse = Schema.Struct({ what: Schema.String, key: Schema.String, count: Schema.Int })
+export type KeyUse = typeof KeyUse.Type
 
 /** A sealed value and the context that opens it. */
 interface SealedValue {
@@ -48,10 +54,14 @@ interface SealedKind {
 }
 
 /** What a key made of a fixed text: another key under the same id makes another one. */
-interface CheckValue {
-  readonly id: string
-  readonly value: Uint8Array
-}
+const CheckValue = Schema.Struct({ id: Schema.String, value: Schema.Uint8Array })
+type CheckValue = typeof CheckValue.Type
+
+/** A sealed value as its table has it. */
+const SealedRow = Schema.Struct({ organizationId: OrganizationId, boundTo: Schema.String, sealed: Schema.String })
+
+/** The hashes by which a token is verified. */
+const VerifiedHashes = StoredCredential.mapFields(Struct.pick(["salt", "verificationHash", "pepperId"]))
 
 /** Reads and stores what the database knows about secret keys. */
 export class SecretKeysRepo extends Context.Service<
@@ -66,40 +76,35 @@ export class SecretKeysRepo extends Context.Service<
     /** Reads up to `count` values per kind that a key sealed. */
     readonly sealedWith: (key: string, count: number) => Effect.Effect<ReadonlyArray<SealedKind>>
     /** Reads the hashes of the token with this look-up hash, in hexadecimal. */
-    readonly findToken: (
-      lookupHash: string,
-    ) => Effect.Effect<Option.Option<Pick<TokenHashes, "salt" | "verificationHash" | "pepperId">>>
+    readonly findToken: (lookupHash: string) => Effect.Effect<Option.Option<typeof VerifiedHashes.Type>>
   }
 >()("keyshelf/maintenance/SecretKeysRepo") {
-  static readonly layer = Layer.effect(
-    SecretKeysRepo,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(SecretKeysRepo, make))
 }
+
+const namesIn = decodedColumn("name", Schema.String)
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
   // Every column named "sealed" contains values of the form v1.<key id>.<nonce>.<text>.
-  const tablesWithSealed = records<{ name: string }>()(sql`
+  const tablesWithSealed = namesIn(sql`
     SELECT table_name AS name FROM information_schema.columns
     WHERE table_schema = current_schema() AND column_name = 'sealed' ORDER BY table_name`)
 
-  const hasTokens = Effect.map(
-    records<{ found: boolean }>()(sql`SELECT to_regclass('credentials') IS NOT NULL AS found`),
-    ([row]) => row?.found === true,
-  )
+  const hasTokens = returnedRow(sql`SELECT 1 WHERE ${sql.literal(haveCredentials)}`)
 
-  return {
-    checks: sql<CheckValue>`
-      SELECT key_id AS id, check_value AS value FROM secret_key_checks ORDER BY key_id`.pipe(
+  return SecretKeysRepo.of({
+    checks: decodedOrFailed(CheckValue)(
+      sql`SELECT key_id AS id, check_value AS value FROM secret_key_checks ORDER BY key_id`,
+    ).pipe(
       Effect.catchIf(
         ({ reason }) => sqlStateOf(reason) === UNDEFINED_TABLE,
         () => Effect.succeed([]),
       ),
     ),
 
-    storeChecks: (checks: ReadonlyArray<CheckValue>, at: Date) =>
+    storeChecks: (checks, at) =>
       Effect.forEach(
         checks,
         ({ id, value }) => sql`
@@ -108,15 +113,13 @@ const make = Effect.gen(function* () {
         { discard: true },
       ),
 
-    uses: Effect.fnUntraced(function* (at: Date) {
+    uses: Effect.fnUntraced(function* (at) {
       if (!(yield* hasTokens)) return []
-      const tokens = yield* records<KeyUse>()(sql`
-        SELECT 'tokens' AS what, pepper_id AS key, count(*)::int AS count FROM credentials
-        WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${at}) GROUP BY pepper_id`)
+      const tokens = yield* decoded(KeyUse)(sql`${tokensByPepper(sql, at)}`)
       const sealed: Array<KeyUse> = []
-      for (const { name } of yield* tablesWithSealed) {
+      for (const name of yield* tablesWithSealed) {
         sealed.push(
-          ...(yield* records<KeyUse>()(sql`
+          ...(yield* decoded(KeyUse)(sql`
             SELECT ${name}::text AS what, split_part(sealed, '.', 2) AS key, count(*)::int AS count FROM ${sql(name)}
             WHERE sealed IS NOT NULL GROUP BY 2`)),
         )
@@ -124,12 +127,12 @@ const make = Effect.gen(function* () {
       return [...tokens, ...sealed]
     }),
 
-    sealedWith: Effect.fnUntraced(function* (key: string, count: number) {
+    sealedWith: Effect.fnUntraced(function* (key, count) {
       const found: Array<SealedKind> = []
-      for (const { name } of yield* tablesWithSealed) {
+      for (const name of yield* tablesWithSealed) {
         const kind = sealedTables[name]
         if (kind === undefined) continue
-        const rows = yield* records<{ organizationId: string; boundTo: string; sealed: string }>()(sql`
+        const rows = yield* decoded(SealedRow)(sql`
           SELECT organization_id AS "organizationId", ${sql(kind.boundBy)}::text AS "boundTo", sealed FROM ${sql(name)}
           WHERE split_part(sealed, '.', 2) = ${key} LIMIT ${count}`)
         found.push({
@@ -143,9 +146,6 @@ const make = Effect.gen(function* () {
       return found
     }),
 
-    findToken: (lookupHash: string) =>
-      record<Pick<TokenHashes, "salt" | "verificationHash" | "pepperId">>()(sql`
-        SELECT salt, verification_hash AS "verificationHash", pepper_id AS "pepperId" FROM credentials
-        WHERE lookup_hash = ${Buffer.from(lookupHash, "hex")}`),
-  }
+    findToken: (lookupHash) => decodedOne(VerifiedHashes)(sql`${tokenHashes(sql, Buffer.from(lookupHash, "hex"))}`),
+  })
 })

@@ -35,10 +35,7 @@ export class Sweeper extends Context.Service<
     readonly sweep: Effect.Effect<Readonly<Record<string, number>>>
   }
 >()("keyshelf/maintenance/Sweeper") {
-  static readonly layer = Layer.effect(
-    Sweeper,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(Sweeper, make))
 }
 
 const make = Effect.gen(function* () {

@@ -3,6 +3,7 @@ import { Context, Effect, Layer } from "effect"
 import { failWithErrors } from "../../kernel/contract/Problem.ts"
 import type { ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { Transaction } from "../../kernel/database/Transactions.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import type { ResourceType } from "./Model.ts"
 import { MetadataFieldsRepo } from "./Repo.ts"
 import { isEqualJson, metadataErrors } from "./ValueRules.ts"
@@ -18,24 +19,21 @@ export class MetadataValues extends Context.Service<
      * that the fields do not change before the value is stored. Empty or unchanged metadata needs no query.
      */
     readonly check: (
-      organizationId: string,
+      organizationId: OrganizationId,
       resourceType: ResourceType,
       before: Readonly<Record<string, unknown>>,
       after: Readonly<Record<string, unknown>>,
     ) => Effect.Effect<void, ValidationFailed, Transaction>
   }
 >()("keyshelf/metadata/MetadataValues") {
-  static readonly layer = Layer.effect(
-    MetadataValues,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(MetadataValues, make))
 }
 
 const make = Effect.gen(function* () {
   const repo = yield* MetadataFieldsRepo
 
   const check = Effect.fn("MetadataValues.check")(function* (
-    organizationId: string,
+    organizationId: OrganizationId,
     resourceType: ResourceType,
     before: Metadata,
     after: Metadata,

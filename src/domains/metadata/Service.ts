@@ -4,6 +4,7 @@ import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
 import { requireUnchanged } from "../../kernel/contract/Rewritable.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import { Cursors } from "../../kernel/contract/Page.ts"
 import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import { noSuch, describeErrors, failWithErrors } from "../../kernel/contract/Problem.ts"
@@ -66,10 +67,7 @@ export class MetadataFields extends Context.Service<
     readonly dryRun: (id: string, input: DryRun) => Effect.Effect<Verdict, MetadataFieldNotFound, Caller>
   }
 >()("keyshelf/metadata/MetadataFields") {
-  static readonly layer = Layer.effect(
-    MetadataFields,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(MetadataFields, make))
 }
 
 /** Creates a field, unless an active one has its key. */
@@ -113,7 +111,7 @@ const creation = Effect.gen(function* () {
 /** The field with an id. It is locked until the transaction ends. */
 const fieldLock = Effect.gen(function* () {
   const repo = yield* MetadataFieldsRepo
-  return Effect.fnUntraced(function* (organizationId: string, id: string) {
+  return Effect.fnUntraced(function* (organizationId: OrganizationId, id: string) {
     const field = yield* repo.lockById(organizationId, id)
     return Option.isSome(field) ? field.value : yield* notFound(id)
   })

@@ -1,4 +1,4 @@
-/** Problems of offline bundles, revocation lists and ledgers. */
+/** Problems of offline bundles, revocation lists, ledgers and tranches. */
 import { Problem } from "../../kernel/contract/Problem.ts"
 
 export class OfflineBundleNotFound extends Problem<OfflineBundleNotFound>()(
@@ -42,3 +42,23 @@ export class UploadOfflineUsageLedgerClosed extends Problem<UploadOfflineUsageLe
   409,
   "The ledger is closed",
 ) {}
+
+export class RefillTranchesLedgerForked extends Problem<RefillTranchesLedgerForked>()(
+  "RefillTranches.LedgerForked",
+  409,
+  "A line does not follow from the one before",
+) {}
+
+export class RefillTranchesLedgerGap extends Problem<RefillTranchesLedgerGap>()(
+  "RefillTranches.LedgerGap",
+  409,
+  "A line is missing",
+) {}
+
+export class RefillTranchesLedgerClosed extends Problem<RefillTranchesLedgerClosed>()(
+  "RefillTranches.LedgerClosed",
+  409,
+  "The ledger is closed",
+) {}
+
+export class TrancheNotFound extends Problem<TrancheNotFound>()("Tranche.NotFound", 404, "Tranche not found") {}

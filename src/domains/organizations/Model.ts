@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { component } from "../../kernel/contract/Component.ts"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import { Slug } from "../../kernel/values/Slug.ts"
 import { Name } from "../../kernel/values/Text.ts"
 import { Timestamp } from "../../kernel/values/Timestamp.ts"
@@ -17,7 +18,7 @@ export const Organization = Schema.Struct({
   createdBy: ActorReference,
   updatedBy: ActorReference,
 }).annotate(component("Organization", { name: "Acme", slug: "acme", externalId: "crm-42" }))
-export type Organization = typeof Organization.Type
+export type Organization = typeof Organization.Type & { readonly id: OrganizationId }
 
 /** Body of `POST /platform/organizations`. */
 export const CreateOrganization = Schema.Struct({

@@ -1,18 +1,27 @@
 /** SQL statements for organizations. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
 import type { Option } from "effect"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
 import type { ActorReference } from "../../kernel/contract/Caller.ts"
-import { advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
-import type { Organization } from "./Model.ts"
+import {
+  advisoryLock,
+  decoded,
+  decodedOne,
+  executed,
+  record,
+  records,
+  returnedRow,
+} from "../../kernel/database/Statements.ts"
+import { OrganizationId } from "../../kernel/values/Identifiers.ts"
+import { Organization } from "./Model.ts"
+
+const StoredOrganization = Schema.Struct({ ...Organization.fields, id: OrganizationId })
 
 /** An organization that was removed. */
-export interface RemovedOrganization {
-  readonly id: string
-  readonly removedAt: Date
-}
+const RemovedOrganization = Schema.Struct({ id: OrganizationId, removedAt: Schema.Date })
+export type RemovedOrganization = typeof RemovedOrganization.Type
 
 /** Stores organizations. */
 export class OrganizationsRepo extends Context.Service<
@@ -42,10 +51,7 @@ export class OrganizationsRepo extends Context.Service<
     readonly deleteRemoved: (id: string) => Effect.Effect<void>
   }
 >()("keyshelf/organizations/Repo") {
-  static readonly layer = Layer.effect(
-    OrganizationsRepo,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(OrganizationsRepo, make))
 }
 
 const make = Effect.gen(function* () {
@@ -53,8 +59,8 @@ const make = Effect.gen(function* () {
   const columns = sql.literal(`id, name, slug, external_id AS "externalId", created_at AS "createdAt",
     updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`)
 
-  return {
-    insert: (row: Organization) =>
+  return OrganizationsRepo.of({
+    insert: (row) =>
       returnedRow(sql`
         INSERT INTO organizations (id, name, slug, external_id, created_at, created_by, updated_at, updated_by)
         VALUES (${row.id}, ${row.name}, ${row.slug}, ${row.externalId}, ${row.createdAt}, ${sql.json(row.createdBy)},
@@ -62,47 +68,42 @@ const make = Effect.gen(function* () {
         ON CONFLICT ON CONSTRAINT organizations_slug DO NOTHING
         RETURNING id`),
 
-    find: (id: string) =>
+    find: (id) =>
       record<Organization>()(sql`SELECT ${columns} FROM organizations WHERE id = ${id} AND removed_at IS NULL`),
 
-    lock: (id: string) =>
-      record<Organization>()(sql`
+    lock: (id) =>
+      decodedOne(StoredOrganization)(sql`
         SELECT ${columns} FROM organizations WHERE id = ${id} AND removed_at IS NULL FOR UPDATE`),
 
     lockExternalIds: advisoryLock(sql, "organizations.external_id"),
 
-    findByExternalId: (externalId: string) =>
+    findByExternalId: (externalId) =>
       record<Organization>()(sql`SELECT ${columns} FROM organizations WHERE external_id = ${externalId}`),
 
-    hasExternalId: (externalId: string, exceptId: string) =>
+    hasExternalId: (externalId, exceptId) =>
       returnedRow(sql`SELECT 1 FROM organizations WHERE external_id = ${externalId} AND id <> ${exceptId}`),
 
-    update: (row: Organization) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          UPDATE organizations SET name = ${row.name}, external_id = ${row.externalId}, updated_at = ${row.updatedAt},
-            updated_by = ${sql.json(row.updatedBy)}
-          WHERE id = ${row.id}`),
-      ),
+    update: (row) =>
+      executed(sql`
+        UPDATE organizations SET name = ${row.name}, external_id = ${row.externalId}, updated_at = ${row.updatedAt},
+          updated_by = ${sql.json(row.updatedBy)}
+        WHERE id = ${row.id}`),
 
-    list: (after: Position | null, count: number) =>
+    list: (after, count) =>
       records<Organization>()(sql`
         SELECT ${columns} FROM organizations
         WHERE id < ${idBefore(after)} AND removed_at IS NULL ORDER BY id DESC LIMIT ${count}`),
 
-    remove: (id: string, by: ActorReference, at: Date) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          UPDATE organizations SET removed_at = ${at}, removed_by = ${sql.json(by)}, slug = 'removed:' || id,
-            external_id = NULL
-          WHERE id = ${id}`),
-      ),
+    remove: (id, by, at) =>
+      executed(sql`
+        UPDATE organizations SET removed_at = ${at}, removed_by = ${sql.json(by)}, slug = 'removed:' || id,
+          external_id = NULL
+        WHERE id = ${id}`),
 
-    listRemoved: records<RemovedOrganization>()(
+    listRemoved: decoded(RemovedOrganization)(
       sql`SELECT id, removed_at AS "removedAt" FROM organizations WHERE removed_at IS NOT NULL ORDER BY id`,
     ),
 
-    deleteRemoved: (id: string) =>
-      Effect.asVoid(Effect.orDie(sql`DELETE FROM organizations WHERE id = ${id} AND removed_at IS NOT NULL`)),
-  }
+    deleteRemoved: (id) => executed(sql`DELETE FROM organizations WHERE id = ${id} AND removed_at IS NOT NULL`),
+  })
 })

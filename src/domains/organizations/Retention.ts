@@ -13,10 +13,7 @@ export class OrganizationRetention extends Context.Service<
     readonly forget: (id: string) => Effect.Effect<void>
   }
 >()("keyshelf/organizations/Retention") {
-  static readonly layer = Layer.effect(
-    OrganizationRetention,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(OrganizationRetention, make))
 }
 
 const make = Effect.gen(function* () {

@@ -2,7 +2,7 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { Operator } from "../../kernel/contract/Caller.ts"
 import { requireUnchanged } from "../../kernel/contract/Rewritable.ts"
-import { newId } from "../../kernel/values/Identifiers.ts"
+import { newId, OrganizationId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import { invalid, noSuch } from "../../kernel/contract/Problem.ts"
@@ -53,10 +53,7 @@ export class Organizations extends Context.Service<
     ) => Effect.Effect<void, ValidationFailed | OrganizationNotFound, Operator>
   }
 >()("keyshelf/organizations/Organizations") {
-  static readonly layer = Layer.effect(
-    Organizations,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(Organizations, make))
 }
 
 /** Creates an organization, unless one has its external id. */
@@ -68,7 +65,7 @@ const creation = Effect.gen(function* () {
     const { actor } = yield* Operator
     const at = yield* now
     const organization = {
-      id: yield* newId,
+      id: OrganizationId.make(yield* newId),
       name: input.name,
       externalId: input.externalId ?? null,
       createdAt: at,

@@ -2,8 +2,9 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { Events } from "../events/Service.ts"
 import { Operator, platformIdentity } from "../../kernel/contract/Caller.ts"
-import type { ActorReference, Role } from "../../kernel/contract/Caller.ts"
+import type { ActorReference, Initiator, Role } from "../../kernel/contract/Caller.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import { byId, Cursors } from "../../kernel/contract/Page.ts"
 import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import { invalid } from "../../kernel/contract/Problem.ts"
@@ -42,24 +43,24 @@ export class Memberships extends Context.Service<
   {
     /** Stores a membership and emits its event. The caller holds the membership's lock. */
     readonly add: (
-      organizationId: string,
+      organizationId: OrganizationId,
       user: ActorReference,
       role: Role,
-      actor: ActorReference,
+      by: Initiator,
     ) => Effect.Effect<MembershipRow, never, Transaction>
     /** Adds a person to an organization. */
     readonly create: (
-      organizationId: string,
+      organization: string,
       input: CreateMembership,
     ) => Effect.Effect<Membership, ValidationFailed | OrganizationNotFound | CreateMembershipAlreadyMember, Operator>
     /** A page of the memberships of an organization, newest first, with `includeRemoved` also those that ended. */
     readonly list: (
-      organizationId: string,
+      organization: string,
       request: PageRequest & MembershipFilters,
     ) => Effect.Effect<Page<Membership>, InvalidCursor | OrganizationNotFound>
     /** Changes the role of a member. */
     readonly update: (
-      organizationId: string,
+      organization: string,
       userId: string,
       input: UpdateMembership,
     ) => Effect.Effect<
@@ -69,17 +70,14 @@ export class Memberships extends Context.Service<
     >
     /** Ends a membership. The person can be added again. */
     readonly remove: (
-      organizationId: string,
+      organization: string,
       userId: string,
     ) => Effect.Effect<void, OrganizationNotFound | MembershipNotFound | RemoveMembershipPlatformIdentity, Operator>
     /** Ends all memberships of a person in all organizations. The caller holds the lock of the person. */
-    readonly removeAllOf: (userId: string, actor: ActorReference) => Effect.Effect<void, never, Transaction>
+    readonly removeAllOf: (userId: string, by: Initiator) => Effect.Effect<void, never, Transaction>
   }
 >()("keyshelf/people/Memberships") {
-  static readonly layer = Layer.effect(
-    Memberships,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(Memberships, make))
 }
 
 /** Adds members to organizations. */
@@ -90,10 +88,10 @@ const additions = Effect.gen(function* () {
   const transactions = yield* Transactions
 
   const add = Effect.fnUntraced(function* (
-    organizationId: string,
+    organizationId: OrganizationId,
     user: ActorReference,
     role: Role,
-    actor: ActorReference,
+    by: Initiator,
   ) {
     const row: MembershipRow = {
       id: yield* newId,
@@ -102,16 +100,16 @@ const additions = Effect.gen(function* () {
       userName: user.name,
       role,
       createdAt: yield* now,
-      createdBy: actor,
+      createdBy: by.actor,
       removedAt: null,
     }
     yield* repo.insertMembership(row)
-    yield* events.emit({ organizationId, actor }, "MEMBERSHIP_CREATED", recordOf(row))
+    yield* events.emit({ ...by, organizationId }, "MEMBERSHIP_CREATED", recordOf(row))
     return row
   })
 
   const create = Effect.fn("Memberships.create")(function* (organization: string, { role, userId }: CreateMembership) {
-    const { actor } = yield* Operator
+    const operator = yield* Operator
     const { id: organizationId } = yield* organizations.get(organization)
     if (isPlatformIdentity(userId)) {
       return yield* new CreateMembershipAlreadyMember({
@@ -128,7 +126,7 @@ const additions = Effect.gen(function* () {
             detail: `${user.value.name} is already a member. To change the role, send a PATCH to the membership.`,
           })
         }
-        return recordOf(yield* add(organizationId, user.value, role, actor))
+        return recordOf(yield* add(organizationId, user.value, role, operator))
       }),
     )
   })
@@ -143,14 +141,14 @@ const removals = Effect.gen(function* () {
   const events = yield* Events
   const transactions = yield* Transactions
 
-  const removeAllOf = Effect.fnUntraced(function* (userId: string, actor: ActorReference) {
-    for (const row of yield* repo.removeMembershipsOf(userId, actor, yield* now)) {
-      yield* events.emit({ organizationId: row.organizationId, actor }, "MEMBERSHIP_REMOVED", recordOf(row))
+  const removeAllOf = Effect.fnUntraced(function* (userId: string, by: Initiator) {
+    for (const row of yield* repo.removeMembershipsOf(userId, by.actor, yield* now)) {
+      yield* events.emit({ ...by, organizationId: row.organizationId }, "MEMBERSHIP_REMOVED", recordOf(row))
     }
   })
 
   const remove = Effect.fn("Memberships.remove")(function* (organization: string, userId: string) {
-    const { actor } = yield* Operator
+    const operator = yield* Operator
     const { id: organizationId } = yield* organizations.get(organization)
     if (isPlatformIdentity(userId)) {
       return yield* new RemoveMembershipPlatformIdentity({
@@ -160,9 +158,9 @@ const removals = Effect.gen(function* () {
     yield* transactions.run(
       Effect.gen(function* () {
         yield* repo.lockMembership(organizationId, userId)
-        const removed = yield* repo.removeMembership(organizationId, userId, actor, yield* now)
+        const removed = yield* repo.removeMembership(organizationId, userId, operator.actor, yield* now)
         if (Option.isNone(removed)) return yield* notAMember(userId)
-        yield* events.emit({ organizationId, actor }, "MEMBERSHIP_REMOVED", recordOf(removed.value))
+        yield* events.emit({ ...operator, organizationId }, "MEMBERSHIP_REMOVED", recordOf(removed.value))
       }),
     )
   })
@@ -196,7 +194,7 @@ const make = Effect.gen(function* () {
     userId: string,
     input: UpdateMembership,
   ) {
-    const { actor } = yield* Operator
+    const operator = yield* Operator
     const { id: organizationId } = yield* organizations.get(organization)
     if (isPlatformIdentity(userId)) {
       return yield* new UpdateMembershipPlatformIdentity({
@@ -211,7 +209,8 @@ const make = Effect.gen(function* () {
         const membership = recordOf({ ...current.value, role: input.role })
         yield* requireUnchanged(UpdateMembership, membership, input)
         yield* repo.updateRole(organizationId, userId, input.role)
-        yield* events.emitChange({ organizationId, actor }, "MEMBERSHIP_UPDATED", recordOf(current.value), membership)
+        const source = { ...operator, organizationId }
+        yield* events.emitChange(source, "MEMBERSHIP_UPDATED", recordOf(current.value), membership)
         return membership
       }),
     )

@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { component } from "../../kernel/contract/Component.ts"
 import { ActorReference, Role } from "../../kernel/contract/Caller.ts"
 import { Uuid } from "../../kernel/values/Identifiers.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import { Name, Text } from "../../kernel/values/Text.ts"
 import { Timestamp } from "../../kernel/values/Timestamp.ts"
 
@@ -50,7 +51,7 @@ export const Membership = Schema.Struct({
   createdBy: ActorReference,
   removedAt: Schema.NullOr(Timestamp),
 }).annotate(component("Membership", { userName: "Ada Lovelace", removedAt: null }))
-export type Membership = typeof Membership.Type
+export type Membership = typeof Membership.Type & { readonly organizationId: OrganizationId }
 
 /** A person who belongs to the organization, as its members see one. */
 export const Member = Schema.Struct({
@@ -82,7 +83,7 @@ export const membershipFilters = {
 /** A signed-in person in one organization. Their requests act with these scopes. */
 export interface Person {
   readonly membershipId: string
-  readonly organizationId: string
+  readonly organizationId: OrganizationId
   readonly user: ActorReference
   readonly role: Role
   readonly scopes: ReadonlyArray<string>

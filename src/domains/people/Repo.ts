@@ -6,20 +6,23 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
 import { platformIdentity, Role } from "../../kernel/contract/Caller.ts"
 import type { ActorReference } from "../../kernel/contract/Caller.ts"
-import { Uuid } from "../../kernel/values/Identifiers.ts"
+import { OrganizationId, Uuid } from "../../kernel/values/Identifiers.ts"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
-import { decoded, advisoryLock, record, records, returnedRow } from "../../kernel/database/Statements.ts"
-import type { Member, Membership, User } from "./Model.ts"
+import { advisoryLock, decoded, decodedOne, executed, records, returnedRow } from "../../kernel/database/Statements.ts"
+import { organizationsNamed } from "../organizations/OrganizationsSql.ts"
+import { Membership, User } from "./Model.ts"
+import type { Member } from "./Model.ts"
 
 /** A membership with the id of its row, which lists are sorted by. */
-export type MembershipRow = Membership & { readonly id: string }
+const MembershipRow = Schema.Struct({ ...Membership.fields, organizationId: OrganizationId, id: Uuid })
+export type MembershipRow = typeof MembershipRow.Type
 
 /** A member with the id of the membership's row, which lists are sorted by. */
 type MemberRow = Member & { readonly id: string }
 
 const SignedInRow = Schema.Struct({
-  organizationId: Schema.String,
+  organizationId: OrganizationId,
   userId: Schema.NullOr(Schema.String),
   isUserRemoved: Schema.Boolean,
   userName: Schema.NullOr(Schema.String),
@@ -55,21 +58,21 @@ interface PeopleQueries {
     subject: string,
   ) => Effect.Effect<ReadonlyArray<SignedIn>>
   /** Locks a person's membership until the transaction ends, so that creations and removals run one at a time. */
-  readonly lockMembership: (organizationId: string, userId: string) => Effect.Effect<void>
+  readonly lockMembership: (organizationId: OrganizationId, userId: string) => Effect.Effect<void>
   /** Reads all memberships of the person in the organization, current and removed. */
   readonly membershipHistory: (
-    organizationId: string,
+    organizationId: OrganizationId,
     userId: string,
   ) => Effect.Effect<ReadonlyArray<{ readonly removed: boolean }>>
   /** Stores a membership. Needs the lock of {@link lockMembership}. */
   readonly insertMembership: (row: MembershipRow) => Effect.Effect<void>
   /** Reads the current membership and locks its row until the transaction ends. */
   readonly lockCurrentMembership: (
-    organizationId: string,
+    organizationId: OrganizationId,
     userId: string,
   ) => Effect.Effect<Option.Option<MembershipRow>>
   /** Changes the role of the current membership. */
-  readonly updateRole: (organizationId: string, userId: string, role: Role) => Effect.Effect<void>
+  readonly updateRole: (organizationId: OrganizationId, userId: string, role: Role) => Effect.Effect<void>
   /** Ends all current memberships of a person and returns the changed rows. */
   readonly removeMembershipsOf: (
     userId: string,
@@ -78,27 +81,25 @@ interface PeopleQueries {
   ) => Effect.Effect<ReadonlyArray<MembershipRow>>
   /** Ends the current membership. Returns the changed row, or none if the person is not a member. */
   readonly removeMembership: (
-    organizationId: string,
+    organizationId: OrganizationId,
     userId: string,
     by: ActorReference,
     at: Date,
   ) => Effect.Effect<Option.Option<MembershipRow>>
   /** Up to `count` memberships of an organization, from the newest on, after a position. */
   readonly listMemberships: (
-    organizationId: string,
+    organizationId: OrganizationId,
     includeRemoved: boolean,
     after: Position | null,
     count: number,
   ) => Effect.Effect<ReadonlyArray<MembershipRow>>
   /** Up to `count` current members of an organization, from the newest membership on, after a position. */
   readonly listMembers: (
-    organizationId: string,
+    organizationId: OrganizationId,
     after: Position | null,
     count: number,
   ) => Effect.Effect<ReadonlyArray<MemberRow>>
 }
-
-const isUuid = Schema.is(Uuid)
 
 /** Where the membership of a person who signs in comes from. */
 interface MembershipSql {
@@ -116,12 +117,9 @@ export const findOrganizations = (
   decoded(SignedInRow)(sql`
     SELECT organizations.id AS "organizationId", users.id AS "userId", users.name AS "userName",
       users.removed_at IS NOT NULL AS "isUserRemoved", ${columns}
-    FROM organizations
+    FROM (${organizationsNamed(sql, name)}) AS organizations
     LEFT JOIN users ON users.issuer = ${issuer} AND users.subject = ${subject}
     ${join}
-    WHERE organizations.removed_at IS NULL AND (
-      organizations.id = ${isUuid(name) ? name : null}::uuid
-      OR organizations.slug = ${name} OR organizations.external_id = ${name})
     LIMIT 2`)
 
 const users = (sql: PgClient.PgClient) => {
@@ -138,12 +136,12 @@ const users = (sql: PgClient.PgClient) => {
         RETURNING id`),
 
     findUser: (id) =>
-      record<User>()(sql`
+      decodedOne(User)(sql`
         SELECT ${userColumns} FROM users
         WHERE id = ${id} AND removed_at IS NULL AND id <> ${platformIdentity.id}`),
 
     lockUserForShare: (id) =>
-      record<User>()(sql`
+      decodedOne(User)(sql`
         SELECT ${userColumns} FROM users
         WHERE id = ${id} AND removed_at IS NULL AND id <> ${platformIdentity.id} FOR SHARE`),
 
@@ -153,14 +151,12 @@ const users = (sql: PgClient.PgClient) => {
         WHERE id = ${id} AND removed_at IS NULL RETURNING id`),
 
     releaseIdentity: (issuer, subject) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          UPDATE users SET issuer = NULL, subject = NULL
-          WHERE issuer = ${issuer} AND subject = ${subject} AND removed_at IS NOT NULL`),
-      ),
+      executed(sql`
+        UPDATE users SET issuer = NULL, subject = NULL
+        WHERE issuer = ${issuer} AND subject = ${subject} AND removed_at IS NOT NULL`),
 
     findUserByIdentity: (issuer, subject) =>
-      record<User>()(sql`SELECT ${userColumns} FROM users WHERE issuer = ${issuer} AND subject = ${subject}`),
+      decodedOne(User)(sql`SELECT ${userColumns} FROM users WHERE issuer = ${issuer} AND subject = ${subject}`),
 
     listUsers: (after, count) =>
       records<User>()(sql`
@@ -181,35 +177,31 @@ const memberships = (sql: PgClient.PgClient, columns: Fragment) =>
         WHERE organization_id = ${organizationId} AND user_id = ${userId}`),
 
     insertMembership: (row) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          INSERT INTO memberships (organization_id, id, user_id, role, created_at, created_by)
-          VALUES (${row.organizationId}, ${row.id}, ${row.userId}, ${row.role}, ${row.createdAt},
-            ${sql.json(row.createdBy)})`),
-      ),
+      executed(sql`
+        INSERT INTO memberships (organization_id, id, user_id, role, created_at, created_by)
+        VALUES (${row.organizationId}, ${row.id}, ${row.userId}, ${row.role}, ${row.createdAt},
+          ${sql.json(row.createdBy)})`),
 
     lockCurrentMembership: (organizationId, userId) =>
-      record<MembershipRow>()(sql`
+      decodedOne(MembershipRow)(sql`
         SELECT ${columns} FROM memberships JOIN users ON users.id = memberships.user_id
         WHERE memberships.organization_id = ${organizationId} AND memberships.user_id = ${userId}
           AND memberships.removed_at IS NULL FOR UPDATE OF memberships`),
 
     updateRole: (organizationId, userId, role) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          UPDATE memberships SET role = ${role}
-          WHERE organization_id = ${organizationId} AND user_id = ${userId} AND removed_at IS NULL`),
-      ),
+      executed(sql`
+        UPDATE memberships SET role = ${role}
+        WHERE organization_id = ${organizationId} AND user_id = ${userId} AND removed_at IS NULL`),
 
     removeMembershipsOf: (userId, by, at) =>
-      records<MembershipRow>()(sql`
+      decoded(MembershipRow)(sql`
         UPDATE memberships SET removed_at = ${at}, removed_by = ${sql.json(by)}
         FROM users
         WHERE memberships.user_id = ${userId} AND memberships.removed_at IS NULL AND users.id = memberships.user_id
         RETURNING ${columns}`),
 
     removeMembership: (organizationId, userId, by, at) =>
-      record<MembershipRow>()(sql`
+      decodedOne(MembershipRow)(sql`
         UPDATE memberships SET removed_at = ${at}, removed_by = ${sql.json(by)}
         FROM users
         WHERE memberships.organization_id = ${organizationId} AND memberships.user_id = ${userId}

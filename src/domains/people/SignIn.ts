@@ -2,6 +2,7 @@
 import { Context, Effect, Layer, Option } from "effect"
 import type { ActorReference } from "../../kernel/contract/Caller.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import type { Claims, Provider } from "../../kernel/ports/IdentityProvider.ts"
 import { NotAMember } from "../../kernel/contract/Problem.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
@@ -28,10 +29,7 @@ export class SignIn extends Context.Service<
     readonly admit: (provider: Provider, claims: Claims) => Effect.Effect<Person, NotAMember>
   }
 >()("keyshelf/people/SignIn") {
-  static readonly layer = Layer.effect(
-    SignIn,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(SignIn, make))
 }
 
 const make = Effect.gen(function* () {
@@ -51,7 +49,7 @@ const make = Effect.gen(function* () {
 
   /** Creates the person and a first membership. Only the operator can add a removed person again. */
   const provision = Effect.fnUntraced(function* (
-    organizationId: string,
+    organizationId: OrganizationId,
     known: ActorReference | undefined,
     provider: Provider,
     claims: Claims,
@@ -68,7 +66,7 @@ const make = Effect.gen(function* () {
         // A concurrent request created or removed the membership. The caller reads its current state.
         if (history.length > 0) return
         const reference = { id: user.id, name: user.name }
-        yield* memberships.add(organizationId, reference, "MEMBER", reference)
+        yield* memberships.add(organizationId, reference, "MEMBER", { actor: reference, credential: null })
       }),
     )
   })

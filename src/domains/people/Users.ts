@@ -29,10 +29,7 @@ export class Users extends Context.Service<
     readonly remove: (id: string) => Effect.Effect<void, UserNotFound | RemoveUserPlatformIdentity, Operator>
   }
 >()("keyshelf/people/Users") {
-  static readonly layer = Layer.effect(
-    Users,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(Users, make))
 }
 
 const make = Effect.gen(function* () {
@@ -79,15 +76,15 @@ const make = Effect.gen(function* () {
   })
 
   const remove = Effect.fn("Users.remove")(function* (id: string) {
-    const { actor } = yield* Operator
+    const operator = yield* Operator
     if (id.toLowerCase() === platformIdentity.id) {
       return yield* new RemoveUserPlatformIdentity({ detail: `${platformIdentity.name} cannot be removed.` })
     }
     yield* transactions.run(
       Effect.gen(function* () {
         // A transaction that adds a membership of the person holds this lock too, so the removal sees that membership.
-        if (!(yield* repo.removeUser(id, actor, yield* now))) return yield* notFound(id)
-        yield* memberships.removeAllOf(id, actor)
+        if (!(yield* repo.removeUser(id, operator.actor, yield* now))) return yield* notFound(id)
+        yield* memberships.removeAllOf(id, operator)
       }),
     )
   })

@@ -1,7 +1,14 @@
 /** The layer of releases. */
-import { Layer } from "effect"
+import { Effect, Layer } from "effect"
+import { blocks } from "../../kernel/ports/DeletionBlockers.ts"
 import { ReleasesRepo } from "./Repo.ts"
 import { Releases } from "./Service.ts"
 
+const blockers = blocks(
+  "component",
+  "releases",
+  Effect.map(ReleasesRepo, ({ containing }) => containing),
+)
+
 /** The services of this domain on their repositories. */
-export const layer = Releases.layer.pipe(Layer.provideMerge(ReleasesRepo.layer))
+export const layer = Layer.merge(Releases.layer, blockers).pipe(Layer.provideMerge(ReleasesRepo.layer))

@@ -7,6 +7,8 @@ import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import { noSuch } from "../../kernel/contract/Problem.ts"
 import type { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
+import { DeletionBlockers } from "../../kernel/ports/DeletionBlockers.ts"
 import { creation } from "./Creation.ts"
 import { DeleteReleaseDeployed, ReleaseNotFound } from "./Errors.ts"
 import type { CreateReleaseSlugTaken } from "./Errors.ts"
@@ -30,10 +32,7 @@ export class Releases extends Context.Service<
     readonly delete: (slug: string) => Effect.Effect<void, ReleaseNotFound | DeleteReleaseDeployed, Caller>
   }
 >()("keyshelf/releases/Releases") {
-  static readonly layer = Layer.effect(
-    Releases,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(Releases, make))
 }
 
 const make = Effect.gen(function* () {
@@ -41,9 +40,10 @@ const make = Effect.gen(function* () {
   const events = yield* Events
   const cursors = yield* Cursors
   const transactions = yield* Transactions
+  const blockers = yield* DeletionBlockers
 
   /** Adds the components to all rows with one query. */
-  const withComponents = Effect.fnUntraced(function* (organizationId: string, rows: ReadonlyArray<ReleaseRow>) {
+  const withComponents = Effect.fnUntraced(function* (organizationId: OrganizationId, rows: ReadonlyArray<ReleaseRow>) {
     const linked = yield* repo.componentsOf(
       organizationId,
       rows.map((row) => row.id),
@@ -55,7 +55,7 @@ const make = Effect.gen(function* () {
     })
   })
 
-  const withOwnComponents = Effect.fnUntraced(function* (organizationId: string, row: ReleaseRow) {
+  const withOwnComponents = Effect.fnUntraced(function* (organizationId: OrganizationId, row: ReleaseRow) {
     const [release] = yield* withComponents(organizationId, [row])
     return release as Release
   })
@@ -84,11 +84,11 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         const release = yield* repo.lockBySlug(caller.organizationId, slug)
         if (Option.isNone(release)) return yield* notFound(slug)
-        const zones = yield* repo.zonesOn(caller.organizationId, release.value.id)
-        const [zone] = zones.items
+        const blocking = yield* blockers.find("release", release.value)
+        const zone = blocking[0]?.items[0]
         if (zone !== undefined) {
           return yield* new DeleteReleaseDeployed({
-            impact: { blocking: [{ kind: "deploymentZones", ...zones }] },
+            impact: { blocking },
             detail: `The deployment zone "${zone.slug}" runs the release "${slug}". Switch it to another release first.`,
           })
         }

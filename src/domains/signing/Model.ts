@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { ActorReference } from "../../kernel/contract/Caller.ts"
 import { component } from "../../kernel/contract/Component.ts"
 import { Timestamp } from "../../kernel/values/Timestamp.ts"
+import { OrganizationId } from "../../kernel/values/Identifiers.ts"
 
 /** What a key signs. */
 export const KeyPurpose = Schema.Literals(["offline", "audit"]).annotate(component("SigningKeyPurpose", "offline"))
@@ -51,16 +52,19 @@ export interface PublicKey {
 }
 
 /** A signing key as it is stored. */
-export interface StoredKey extends PublicKey {
-  readonly organizationId: string
+export const StoredKey = Schema.Struct({
+  organizationId: OrganizationId,
+  kid: Schema.String,
+  x: Schema.String,
   /** Orders keys by their creation. */
-  readonly id: string
-  readonly purpose: KeyPurpose
-  readonly state: KeyState
+  id: Schema.String,
+  purpose: KeyPurpose,
+  state: KeyState,
   /** The sealed private key; `null` if the key no longer signs. */
-  readonly sealed: string | null
-  readonly createdAt: Date
-  readonly createdBy: ActorReference
-  readonly activatedAt: Date | null
-  readonly revokedAt: Date | null
-}
+  sealed: Schema.NullOr(Schema.String),
+  createdAt: Schema.Date,
+  createdBy: ActorReference,
+  activatedAt: Schema.NullOr(Schema.Date),
+  revokedAt: Schema.NullOr(Schema.Date),
+})
+export type StoredKey = typeof StoredKey.Type

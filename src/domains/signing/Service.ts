@@ -7,6 +7,7 @@ import type { InvalidCursor } from "../../kernel/contract/Problem.ts"
 import { noSuch } from "../../kernel/contract/Problem.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import { Events } from "../events/Service.ts"
 import {
   ActivateSigningKeyNotNext,
@@ -37,10 +38,7 @@ export class SigningKeys extends Context.Service<
     readonly revoke: (kid: string) => Effect.Effect<void, SigningKeyNotFound | RevokeSigningKeyCurrent, Caller>
   }
 >()("keyshelf/signing/SigningKeys") {
-  static readonly layer = Layer.effect(
-    SigningKeys,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(SigningKeys, make))
 }
 
 /** The changes of a key that exists. */
@@ -50,7 +48,7 @@ const changes = Effect.gen(function* () {
   const transactions = yield* Transactions
 
   /** Locks a key and its purpose: first the purpose, as every creation does. */
-  const lock = Effect.fnUntraced(function* (organizationId: string, kid: string) {
+  const lock = Effect.fnUntraced(function* (organizationId: OrganizationId, kid: string) {
     const found = yield* repo.find(organizationId, kid)
     if (Option.isNone(found)) return yield* notFound(kid)
     yield* repo.lockPurpose(organizationId, found.value.purpose)

@@ -1,11 +1,14 @@
-/** The layer of usage: ledger, checks, reports, CloudEvents, reservations, leases. */
-import { Layer } from "effect"
+/** The layer of usage: ledger, checks, reports, CloudEvents, reservations, tranches, leases. */
+import { Effect, Layer } from "effect"
+import { Caller } from "../../kernel/contract/Caller.ts"
+import { blocks } from "../../kernel/ports/DeletionBlockers.ts"
+import { InstanceDeletions } from "../instances/Deletions.ts"
 import { AllowancesRepo } from "./allowances/Repo.ts"
 import { Allowances } from "./allowances/Service.ts"
 import { CheckRepo } from "./check/Repo.ts"
 import { PastRepo } from "./check/PastRepo.ts"
 import { Consumption } from "./check/Consumption.ts"
-import { Usage } from "./check/Service.ts"
+import { Checks } from "./check/Service.ts"
 import { CheckBatchRepo } from "./check/hotpath/Repo.ts"
 import { CloudEventsRepo } from "./cloudevents/Repo.ts"
 import { CloudEvents } from "./cloudevents/Service.ts"
@@ -21,22 +24,42 @@ import { RollupsRepo } from "./history/RollupsRepo.ts"
 import { UsageEvents } from "./history/Service.ts"
 import { ImpactRepo } from "./impact/Repo.ts"
 import { LicenseImpact } from "./impact/Service.ts"
+import { InstanceUsageRepo } from "./InstanceUsageRepo.ts"
 import { LeasesRepo } from "./leases/Repo.ts"
 import { Leases } from "./leases/Service.ts"
 import { UsageReports } from "./reports/Service.ts"
-import { OfflineUsageRepo } from "./offline/Repo.ts"
-import { OfflineUsage } from "./offline/Service.ts"
+import { OfflineUsageRepo } from "./siteusage/Repo.ts"
+import { OfflineUsage } from "./siteusage/Service.ts"
 import { UsagePartitions } from "./partitions/Partitions.ts"
 import { UsagePartitionsRepo } from "./partitions/Repo.ts"
 import { SumsRepo } from "./partitions/SumsRepo.ts"
 import { ReservationsRepo } from "./reservations/Repo.ts"
 import { Reservations } from "./reservations/Service.ts"
+import { StandingsRepo } from "./snapshots/Repo.ts"
 import { TermsSnapshots } from "./snapshots/Service.ts"
+import { TranchesRepo } from "./tranches/Repo.ts"
+import { Tranches } from "./tranches/Service.ts"
 import { UsageRetention } from "./Retention.ts"
+
+const blockers = blocks(
+  "entitlement",
+  "usage",
+  Effect.map(InstanceUsageRepo, ({ instancesUsing }) => instancesUsing),
+)
+
+/** Deletes the usage of an instance with the instance. */
+const deletion = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { deleteOf } = yield* InstanceUsageRepo
+    yield* (yield* InstanceDeletions).register(({ id }) =>
+      Effect.flatMap(Caller, ({ organizationId }) => deleteOf(organizationId, id)),
+    )
+  }),
+)
 
 /** The services of this domain. `app/Services.ts` provides those of their repositories that depend on the kind of database. */
 export const layer = Layer.mergeAll(
-  Usage.layer,
+  Checks.layer,
   TermsSnapshots.layer,
   Allowances.layer,
   Consumption.layer,
@@ -45,7 +68,9 @@ export const layer = Layer.mergeAll(
   Leases.layer,
   LicenseImpact.layer,
   OfflineUsage.layer,
+  Tranches.layer,
   UsageEvents.layer,
+  Layer.merge(blockers, deletion).pipe(Layer.provide(InstanceUsageRepo.layer)),
   UsageRetention.layer.pipe(Layer.provideMerge(Layer.merge(Rollups.layer, UsagePartitions.layer))),
 ).pipe(
   Layer.provideMerge(UsageReports.layer),
@@ -54,6 +79,7 @@ export const layer = Layer.mergeAll(
   Layer.provideMerge(
     Layer.mergeAll(
       CheckRepo.layer,
+      StandingsRepo.layer,
       AllowancesRepo.layer,
       PastRepo.layer,
       LedgerRepo.layer,
@@ -65,6 +91,7 @@ export const layer = Layer.mergeAll(
       OfflineUsageRepo.layer,
       UsagePartitionsRepo.layer,
       SumsRepo.layer,
+      TranchesRepo.layer,
     ),
   ),
 )

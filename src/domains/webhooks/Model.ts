@@ -6,16 +6,14 @@ import { ActorReference } from "../../kernel/contract/Caller.ts"
 import { isEventName } from "../../kernel/contract/Event.ts"
 import { eventNames } from "../../kernel/values/EventNames.ts"
 import type { EventName } from "../../kernel/contract/Event.ts"
-import { Uuid } from "../../kernel/values/Identifiers.ts"
+import { OrganizationId, Uuid } from "../../kernel/values/Identifiers.ts"
 import { Description, Text } from "../../kernel/values/Text.ts"
 import { Timestamp, TimestampInput } from "../../kernel/values/Timestamp.ts"
 import { WholeNumberText } from "../../kernel/values/WholeNumbers.ts"
 
 /** Identifies an endpoint. */
-export interface EndpointKey {
-  readonly organizationId: string
-  readonly endpointId: string
-}
+export const EndpointKey = Schema.Struct({ organizationId: OrganizationId, endpointId: Schema.String })
+export type EndpointKey = typeof EndpointKey.Type
 
 /** The key of an endpoint as one text. */
 export const endpointName = ({ endpointId, organizationId }: EndpointKey): string => `${organizationId}/${endpointId}`
@@ -37,6 +35,9 @@ export const WebhookEndpoint = Schema.Struct({
     description: "When the endpoint was disabled because all its deliveries failed",
   }),
   disabledReason: Schema.NullOr(Schema.String),
+  failingSince: Schema.NullOr(Timestamp).annotate({
+    description: "Since when every delivery to it fails; `null` after a success, and before the first failure",
+  }),
   createdAt: Timestamp,
   updatedAt: Timestamp,
   createdBy: ActorReference,
@@ -48,6 +49,7 @@ export const WebhookEndpoint = Schema.Struct({
     description: "Synchronizes our billing",
     disabledAt: null,
     disabledReason: null,
+    failingSince: null,
   }),
 )
 
@@ -67,6 +69,7 @@ export const WebhookEndpointWithSecret = Schema.Struct({
     description: "Synchronizes our billing",
     disabledAt: null,
     disabledReason: null,
+    failingSince: null,
     secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwP3yRkzXqUuM=",
   }),
 )

@@ -2,6 +2,7 @@
 import { Effect, Option } from "effect"
 import { invalid } from "../../kernel/contract/Problem.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import { Events } from "../events/Service.ts"
 import type { EventSource } from "../events/Service.ts"
 import type { Deployment, DeploymentZone } from "./Model.ts"
@@ -13,7 +14,7 @@ export const deploying = Effect.gen(function* () {
   const events = yield* Events
 
   /** Locks the release that the body names, shared: it cannot be deleted before the transaction ends. */
-  const lockRelease = Effect.fnUntraced(function* (organizationId: string, id: string) {
+  const lockRelease = Effect.fnUntraced(function* (organizationId: OrganizationId, id: string) {
     const release = yield* repo.lockRelease(organizationId, id)
     return Option.isSome(release)
       ? release.value

@@ -1,6 +1,7 @@
 /** Finds and locks zones by slug. */
 import { Effect, Option } from "effect"
 import { noSuch } from "../../kernel/contract/Problem.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import { DeploymentZoneNotFound } from "./Errors.ts"
 import type { DeploymentZone } from "./Model.ts"
 import { DeploymentZonesRepo } from "./Repo.ts"
@@ -13,8 +14,8 @@ export const lookup = Effect.map(DeploymentZonesRepo, (repo) => {
   })
 
   return {
-    find: (organizationId: string, slug: string) => required(repo.findBySlug(organizationId, slug), slug),
+    find: (organizationId: OrganizationId, slug: string) => required(repo.findBySlug(organizationId, slug), slug),
     /** Until the transaction ends, no other changes the zone, and no instance begins to use it. */
-    lock: (organizationId: string, slug: string) => required(repo.lockBySlug(organizationId, slug), slug),
+    lock: (organizationId: OrganizationId, slug: string) => required(repo.lockBySlug(organizationId, slug), slug),
   }
 })

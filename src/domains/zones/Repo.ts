@@ -1,59 +1,63 @@
 /** SQL of deployment zones and their deployments. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Struct } from "effect"
 import type { Option } from "effect"
 import { affectedRows } from "../../kernel/database/AffectedRows.ts"
-import type { Affected, AffectedInstance } from "../../kernel/contract/dryruns/Impact.ts"
+import type { Affected } from "../../kernel/contract/dryruns/Impact.ts"
 import { idBefore } from "../../kernel/contract/Page.ts"
 import type { Position } from "../../kernel/contract/Page.ts"
-import { pageIds, prefixOf } from "../../kernel/database/Pages.ts"
-import { record, records, returnedRow } from "../../kernel/database/Statements.ts"
-import type { Release } from "../releases/Model.ts"
-import type { Deployment, DeploymentZone, ZoneFilters } from "./Model.ts"
+import { pageIds, wordsIn } from "../../kernel/database/Pages.ts"
+import { decodedOne, executed, record, records, returnedRow } from "../../kernel/database/Statements.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
+import { Release } from "../releases/Model.ts"
+import { releasesSql } from "../releases/ReleasesSql.ts"
+import { DeploymentZone } from "./Model.ts"
+import type { Deployment, ZoneFilters } from "./Model.ts"
 
 /** The release that a zone runs. */
-export type RunRelease = Pick<Release, "id" | "slug" | "version">
+const RunRelease = Release.mapFields(Struct.pick(["id", "slug", "version"]))
+export type RunRelease = typeof RunRelease.Type
 
 /** Stores and reads deployment zones and their deployments. */
 export class DeploymentZonesRepo extends Context.Service<
   DeploymentZonesRepo,
   {
     /** Stores the row if its slug is free and returns whether it was. */
-    readonly insert: (organizationId: string, row: DeploymentZone) => Effect.Effect<boolean>
+    readonly insert: (organizationId: OrganizationId, row: DeploymentZone) => Effect.Effect<boolean>
     /** The zone with this slug. */
-    readonly findBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<DeploymentZone>>
+    readonly findBySlug: (organizationId: OrganizationId, slug: string) => Effect.Effect<Option.Option<DeploymentZone>>
     /** The zones that match all filters after a position, newest first. */
     readonly list: (
-      organizationId: string,
+      organizationId: OrganizationId,
       filters: ZoneFilters,
       after: Position | null,
       count: number,
     ) => Effect.Effect<ReadonlyArray<DeploymentZone>>
     /** Locks the row: changes to one zone are serialized, and no instance can use it before the transaction ends. */
-    readonly lockBySlug: (organizationId: string, slug: string) => Effect.Effect<Option.Option<DeploymentZone>>
+    readonly lockBySlug: (organizationId: OrganizationId, slug: string) => Effect.Effect<Option.Option<DeploymentZone>>
     /** Stores all properties that can change. */
-    readonly update: (organizationId: string, row: DeploymentZone) => Effect.Effect<void>
-    /** The instances that use the zone. */
-    readonly instancesIn: (organizationId: string, id: string) => Effect.Effect<Affected<AffectedInstance>>
+    readonly update: (organizationId: OrganizationId, row: DeploymentZone) => Effect.Effect<void>
+    /** The zones that run a release. */
+    readonly running: (
+      organizationId: OrganizationId,
+      release: { readonly id: string },
+    ) => Effect.Effect<Affected<{ readonly slug: string }>>
     /** Deletes the zone and, by cascade, its deployments. */
-    readonly delete: (organizationId: string, id: string) => Effect.Effect<void>
+    readonly delete: (organizationId: OrganizationId, id: string) => Effect.Effect<void>
     /** Finds a release and locks it: it cannot be deleted before the zone that runs it commits. */
-    readonly lockRelease: (organizationId: string, id: string) => Effect.Effect<Option.Option<RunRelease>>
+    readonly lockRelease: (organizationId: OrganizationId, id: string) => Effect.Effect<Option.Option<RunRelease>>
     /** Adds an entry to the history of a zone. */
-    readonly insertDeployment: (organizationId: string, zoneId: string, row: Deployment) => Effect.Effect<void>
+    readonly insertDeployment: (organizationId: OrganizationId, zoneId: string, row: Deployment) => Effect.Effect<void>
     /** The history of a zone after a position, newest first. */
     readonly listDeployments: (
-      organizationId: string,
+      organizationId: OrganizationId,
       zoneId: string,
       after: Position | null,
       count: number,
     ) => Effect.Effect<ReadonlyArray<Deployment>>
   }
 >()("keyshelf/zones/Repo") {
-  static readonly layer = Layer.effect(
-    DeploymentZonesRepo,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(DeploymentZonesRepo, make))
 }
 
 const zones = (sql: PgClient.PgClient) => {
@@ -62,7 +66,7 @@ const zones = (sql: PgClient.PgClient) => {
     created_at AS "createdAt", updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`)
 
   return {
-    insert: (organizationId: string, row: DeploymentZone) =>
+    insert: (organizationId: OrganizationId, row: DeploymentZone) =>
       returnedRow(sql`
         INSERT INTO deployment_zones (organization_id, id, name, slug, description, type, metadata, release_id, created_at,
           created_by, updated_at, updated_by)
@@ -72,12 +76,12 @@ const zones = (sql: PgClient.PgClient) => {
         ON CONFLICT ON CONSTRAINT deployment_zones_slug DO NOTHING
         RETURNING id`),
 
-    findBySlug: (organizationId: string, slug: string) =>
+    findBySlug: (organizationId: OrganizationId, slug: string) =>
       record<DeploymentZone>()(
         sql`SELECT ${columns} FROM deployment_zones WHERE organization_id = ${organizationId} AND slug = ${slug}`,
       ),
 
-    list: (organizationId: string, filters: ZoneFilters, after: Position | null, count: number) =>
+    list: (organizationId: OrganizationId, filters: ZoneFilters, after: Position | null, count: number) =>
       records<DeploymentZone>()(sql`
         SELECT ${columns} FROM deployment_zones
         WHERE organization_id = ${organizationId} AND id = ANY(ARRAY(${pageOf({
@@ -90,61 +94,50 @@ const zones = (sql: PgClient.PgClient) => {
             // An unknown slug yields NULL, which equals no column.
             ...(filters.release === undefined
               ? []
-              : [
-                  sql`release_id =
-                    (SELECT id FROM releases WHERE organization_id = ${organizationId} AND slug = ${filters.release})`,
-                ]),
+              : [sql`release_id = ${releasesSql.idBySlug(sql, organizationId, filters.release)}`]),
           ],
-          unordered: filters.q === undefined ? [] : [prefixOf(sql, filters.q)],
+          unordered: filters.q === undefined ? [] : wordsIn(sql, organizationId, filters.q),
         })}))
         ORDER BY id DESC`),
 
-    lockBySlug: (organizationId: string, slug: string) =>
-      record<DeploymentZone>()(sql`
+    lockBySlug: (organizationId: OrganizationId, slug: string) =>
+      decodedOne(DeploymentZone)(sql`
         SELECT ${columns} FROM deployment_zones
         WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
 
-    update: (organizationId: string, row: DeploymentZone) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          UPDATE deployment_zones SET name = ${row.name}, description = ${row.description}, type = ${row.type},
-            metadata = ${sql.json(row.metadata)}, release_id = ${row.releaseId}, updated_at = ${row.updatedAt},
-            updated_by = ${sql.json(row.updatedBy)}
-          WHERE organization_id = ${organizationId} AND id = ${row.id}`),
-      ),
+    update: (organizationId: OrganizationId, row: DeploymentZone) =>
+      executed(sql`
+        UPDATE deployment_zones SET name = ${row.name}, description = ${row.description}, type = ${row.type},
+          metadata = ${sql.json(row.metadata)}, release_id = ${row.releaseId}, updated_at = ${row.updatedAt},
+          updated_by = ${sql.json(row.updatedBy)}
+        WHERE organization_id = ${organizationId} AND id = ${row.id}`),
 
-    instancesIn: (organizationId: string, id: string) =>
-      affectedRows<AffectedInstance>()(
+    running: (organizationId: OrganizationId, { id }: { readonly id: string }) =>
+      affectedRows<{ readonly slug: string }>()(
         sql,
         sql`
-          SELECT i.slug, c.slug AS customer FROM instances i
-          JOIN customers c ON c.organization_id = i.organization_id AND c.id = i.customer_id
-          WHERE i.organization_id = ${organizationId} AND i.deployment_zone_id = ${id} ORDER BY i.id`,
+          SELECT slug FROM deployment_zones WHERE organization_id = ${organizationId} AND release_id = ${id} ORDER BY id`,
       ),
 
-    delete: (organizationId: string, id: string) =>
-      Effect.asVoid(
-        Effect.orDie(sql`DELETE FROM deployment_zones WHERE organization_id = ${organizationId} AND id = ${id}`),
-      ),
+    delete: (organizationId: OrganizationId, id: string) =>
+      executed(sql`DELETE FROM deployment_zones WHERE organization_id = ${organizationId} AND id = ${id}`),
   }
 }
 
 /** The releases that zones run, and their histories. */
 const deployments = (sql: PgClient.PgClient) => ({
-  lockRelease: (organizationId: string, id: string) =>
-    record<RunRelease>()(sql`
-      SELECT id, slug, version FROM releases WHERE organization_id = ${organizationId} AND id = ${id} FOR SHARE`),
+  lockRelease: (organizationId: OrganizationId, id: string) =>
+    decodedOne(RunRelease)(sql`
+      SELECT id, slug, version FROM ${releasesSql.rows} WHERE organization_id = ${organizationId} AND id = ${id} FOR SHARE`),
 
-  insertDeployment: (organizationId: string, zoneId: string, row: Deployment) =>
-    Effect.asVoid(
-      Effect.orDie(sql`
-        INSERT INTO deployments (organization_id, deployment_zone_id, id, release_id, release_slug, release_version,
-          deployed_at, deployed_by)
-        VALUES (${organizationId}, ${zoneId}, ${row.id}, ${row.releaseId}, ${row.releaseSlug}, ${row.releaseVersion},
-          ${row.deployedAt}, ${sql.json(row.deployedBy)})`),
-    ),
+  insertDeployment: (organizationId: OrganizationId, zoneId: string, row: Deployment) =>
+    executed(sql`
+      INSERT INTO deployments (organization_id, deployment_zone_id, id, release_id, release_slug, release_version,
+        deployed_at, deployed_by)
+      VALUES (${organizationId}, ${zoneId}, ${row.id}, ${row.releaseId}, ${row.releaseSlug}, ${row.releaseVersion},
+        ${row.deployedAt}, ${sql.json(row.deployedBy)})`),
 
-  listDeployments: (organizationId: string, zoneId: string, after: Position | null, count: number) =>
+  listDeployments: (organizationId: OrganizationId, zoneId: string, after: Position | null, count: number) =>
     records<Deployment>()(sql`
       SELECT id, release_id AS "releaseId", release_slug AS "releaseSlug", release_version AS "releaseVersion",
         deployed_at AS "deployedAt", deployed_by AS "deployedBy"

@@ -1,11 +1,11 @@
 /** Use cases of deployment zones. */
 import { Context, Effect, Layer } from "effect"
 import { Caller } from "../../kernel/contract/Caller.ts"
-import { namedTo } from "../../kernel/contract/dryruns/Impact.ts"
 import { byId, Cursors, filtersOf } from "../../kernel/contract/Page.ts"
 import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import type { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
+import { DeletionBlockers } from "../../kernel/ports/DeletionBlockers.ts"
 import { Events } from "../events/Service.ts"
 import { creation } from "./Creation.ts"
 import { DeleteDeploymentZoneInUse } from "./Errors.ts"
@@ -43,10 +43,7 @@ export class DeploymentZones extends Context.Service<
     ) => Effect.Effect<Page<Deployment>, InvalidCursor | DeploymentZoneNotFound, Caller>
   }
 >()("keyshelf/zones/DeploymentZones") {
-  static readonly layer = Layer.effect(
-    DeploymentZones,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(DeploymentZones, make))
 }
 
 const make = Effect.gen(function* () {
@@ -54,6 +51,7 @@ const make = Effect.gen(function* () {
   const events = yield* Events
   const cursors = yield* Cursors
   const transactions = yield* Transactions
+  const blockers = yield* DeletionBlockers
   const zones = yield* lookup
 
   const get = Effect.fn("DeploymentZones.get")(function* (slug: string) {
@@ -77,10 +75,10 @@ const make = Effect.gen(function* () {
     yield* transactions.run(
       Effect.gen(function* () {
         const zone = yield* zones.lock(caller.organizationId, slug)
-        const instances = yield* repo.instancesIn(caller.organizationId, zone.id)
-        if (instances.count > 0) {
+        const blocking = yield* blockers.find("deploymentZone", zone)
+        if (blocking.length > 0) {
           return yield* new DeleteDeploymentZoneInUse({
-            impact: { blocking: [{ kind: "instances", ...namedTo(caller, instances) }] },
+            impact: { blocking },
             detail: `An instance uses the deployment zone "${slug}". Move its instances to another zone first.`,
           })
         }

@@ -32,12 +32,12 @@ export const makeValueCounter = (maxValues: number, excerptValues = EXCERPT_VALU
   let commas = 0
   let isInString = false
   let isEscaped = false
-  let beginning: string | undefined
+  // What closes the beginning. Most bodies with one are right, so its text is made only where it is read.
+  let closing: string | undefined
 
   const keepBeginning = (chunk: Buffer, end: number): void => {
     head.push(chunk.subarray(0, end))
-    beginning = Buffer.concat(head).toString() + open.toReversed().join("")
-    head.length = 0
+    closing = open.toReversed().join("")
   }
 
   return {
@@ -57,11 +57,13 @@ export const makeValueCounter = (maxValues: number, excerptValues = EXCERPT_VALU
         else if (byte === OPENING_BRACKET) open.push("]")
         else if (byte === OPENING_BRACE) open.push("}")
       }
-      if (beginning === undefined) head.push(chunk)
+      if (closing === undefined) head.push(chunk)
       return false
     },
+    /** How many values were counted, but for the last one of each object and array. */
+    values: (): number => commas,
     /** The first `excerptValues` values, closed so that they are JSON again; `undefined` if the body has only these. */
-    beginning: (): string | undefined => beginning,
+    beginning: (): string | undefined => (closing === undefined ? undefined : Buffer.concat(head).toString() + closing),
   }
 }
 

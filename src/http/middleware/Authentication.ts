@@ -2,11 +2,12 @@
 import { Effect, Layer, Option, Redacted } from "effect"
 import { HttpServerRequest, HttpServerRespondable } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
+import type { StoredCredential } from "../../domains/access/Model.ts"
 import { AuthMode, GatewayTokens } from "../../domains/access/tokens/GatewayTokens.ts"
 import { IdentityTokens } from "../../domains/access/tokens/IdentityTokens.ts"
 import { Credentials } from "../../domains/access/tokens/Credentials.ts"
 import { Caller, Operator, RequestOwner } from "../../kernel/contract/Caller.ts"
-import type { Role } from "../../kernel/contract/Caller.ts"
+import type { CredentialReference, Role } from "../../kernel/contract/Caller.ts"
 import {
   AdminsOnly,
   annotationOf,
@@ -76,6 +77,8 @@ const instanceInPath = (endpoint: HttpApiEndpoint.Top) =>
 // Only chooses a verifier by the text's shape; that verifier still checks the credential.
 const looksLikeJwt = (text: string): boolean => /^[\w-]+\.[\w-]+\.[\w-]*$/.test(text)
 
+const referenceTo = ({ id, name, slug }: StoredCredential): CredentialReference => ({ id, name, slug })
+
 const organizationCallers = Effect.gen(function* () {
   const credentials = yield* Credentials
   const identityTokens = yield* IdentityTokens
@@ -95,7 +98,7 @@ const organizationCallers = Effect.gen(function* () {
     // Cannot happen: a table constraint requires the organization of an organization credential.
     if (row.organizationId === null) return yield* Effect.die(new Error(`Credential ${row.id} has no organization`))
     const { actor, id, instanceId, instanceSlug, organizationId, scopes } = row
-    const caller = { credentialId: id, organizationId, actor, scopes }
+    const caller = { credentialId: id, credential: referenceTo(row), organizationId, actor, scopes }
     return instanceId === null || instanceSlug === null
       ? Caller.of(caller)
       : Caller.of({ ...caller, confinedTo: { id: instanceId, slug: instanceSlug } })
@@ -107,7 +110,8 @@ const organizationCallers = Effect.gen(function* () {
     if (Option.isNone(verified)) return yield* byToken(credential)
     const { claims, provider } = verified.value
     const { expiresAt, membershipId, organizationId, role, scopes, user } = yield* people.admit(provider, claims)
-    return Caller.of({ credentialId: membershipId, organizationId, actor: user, scopes, role, expiresAt })
+    const caller = { credentialId: membershipId, credential: null, organizationId, actor: user, scopes }
+    return Caller.of({ ...caller, role, expiresAt })
   })
 
   return (credential: Redacted.Redacted) =>
@@ -186,7 +190,12 @@ export const platformAccess = Layer.effect(
         yield* recordCaller({ credentialId: row.id })
         yield* requireScope(endpoint, row.scopes)
         return yield* handler.pipe(
-          Effect.provideService(Operator, { credentialId: row.id, actor: row.actor, scopes: row.scopes }),
+          Effect.provideService(Operator, {
+            credentialId: row.id,
+            credential: referenceTo(row),
+            actor: row.actor,
+            scopes: row.scopes,
+          }),
           Effect.provideService(RequestOwner, { organizationId: null, credentialId: row.id }),
         )
       }),

@@ -31,6 +31,9 @@ export const compressed = (
   if (method !== "GET" && method !== "HEAD") return undefined
   const { etag, vary } = response.headers
   const body = bodyToCompress(response)
+  // What is never compressed, such as a JWT, has one coding, and its tag stays strong.
+  const type = response.headers["content-type"]
+  if (body === undefined && type !== undefined && !TEXT.test(type)) return undefined
   if ((body === undefined && etag === undefined) || vary?.includes(ACCEPT_ENCODING) === true) return undefined
   const coding = negotiate(sent[ACCEPT_ENCODING])
   const varying = HttpServerResponse.setHeaders(response, {

@@ -49,9 +49,9 @@ const bodyOf = (response: HttpServerResponse.HttpServerResponse): object | undef
 const extensionsOf = ({ detail, instance, status }: ProblemDocument): object =>
   instance.startsWith("/api/openfeature/") ? { error: { message: detail, status } } : {}
 
-const headersOf = (status: number): Record<string, string> => {
+const headersOf = ({ headers, status }: HttpServerResponse.HttpServerResponse): Record<string, string> => {
   if (status === 401) return { "www-authenticate": "Bearer" }
-  if (status === 503) return { "retry-after": "1" }
+  if (status === 503) return { "retry-after": headers["retry-after"] ?? "1" }
   // The rest of an oversized body is not read, so the connection cannot be reused.
   if (status === 413) return { connection: "close" }
   return {}
@@ -106,7 +106,7 @@ const complete = Effect.fnUntraced(function* (
   // Masks credentials that the caller sent in the wrong place, because responses may be logged elsewhere.
   const text = withoutSecrets(JSON.stringify({ ...problem, ...extensionsOf(problem) }))
   return HttpServerResponse.setBody(
-    HttpServerResponse.setHeaders(response, { ...headersOf(response.status), ...errorHeadersFor(problem.instance) }),
+    HttpServerResponse.setHeaders(response, { ...headersOf(response), ...errorHeadersFor(problem.instance) }),
     HttpBody.text(text, CONTENT_TYPE),
   )
 })

@@ -1,6 +1,7 @@
 /** Facts about the current request, added to every log line of that request. */
 import { Context, Effect, References } from "effect"
 import { authentications } from "../../infra/telemetry/Metrics.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 
 /**
  * Log annotations of a request: its id from the start, organization and credential after authentication. The whole
@@ -16,7 +17,7 @@ export class RequestAnnotations {
 
 /** Counts an accepted credential, and adds its owner to the log lines of the current request. */
 export const recordCaller = (owner: {
-  readonly organizationId?: string | null
+  readonly organizationId?: OrganizationId | null
   readonly credentialId: string
 }): Effect.Effect<void> =>
   Effect.withFiber((fiber) => {

@@ -48,14 +48,17 @@ const withoutValues = (
 ): ReadonlyArray<ValidationError> =>
   annotationOf(endpoint, AcceptsSecret) === true ? errors.map(({ value: _, ...withoutValue }) => withoutValue) : errors
 
-/** The errors that the beginning of a long body shows; `undefined` if it is not JSON. */
-const errorsAtBeginning = (
+/** What is wrong at the beginning of a long body; `undefined` if nothing is, or if the body has no beginning of its own. */
+const problemAtBeginning = (
   endpoint: HttpApiEndpoint.Top,
   contentType: string,
-  beginning: string,
-): ReadonlyArray<ValidationError> | undefined => {
+  beginning: string | undefined,
+): MalformedBody | ValidationFailed | undefined => {
+  if (beginning === undefined) return undefined
   const parsed = parse(beginning, JSON.parse)
-  return parsed && excerptErrors(endpoint, contentType, excerptOfBeginning(parsed.json), parsed.json)
+  if (parsed === undefined) return malformed("is not valid JSON")
+  const errors = excerptErrors(endpoint, contentType, excerptOfBeginning(parsed.json), parsed.json)
+  return errors.length === 0 ? undefined : failed(withoutValues(endpoint, errors))
 }
 
 /** The problem of a body that its endpoint's decoder rejected with its first error. */
@@ -68,11 +71,8 @@ const rejectedBody = Effect.fnUntraced(function* (
   if (text === "") return failed([{ location: "body", message: "must be a JSON object" }])
   const contentType = contentTypeOf(request)
   const beginning = beginningOfLong(Buffer.from(text))
-  if (beginning !== undefined) {
-    const errors = errorsAtBeginning(endpoint, contentType, beginning)
-    if (errors === undefined) return malformed("is not valid JSON")
-    if (errors.length > 0) return failed(withoutValues(endpoint, errors))
-  }
+  const early = problemAtBeginning(endpoint, contentType, beginning)
+  if (early !== undefined) return early
   const parsed = parse(text, beginning === undefined ? parseJson : JSON.parse)
   if (parsed === undefined) return malformed("is not valid JSON")
   const all =
@@ -81,16 +81,20 @@ const rejectedBody = Effect.fnUntraced(function* (
   return failed(withoutValues(endpoint, errors))
 })
 
-/** The problem of a body with too many values. It names what is wrong at its beginning. */
-const tooManyValues = (endpoint: HttpApiEndpoint.Top, contentType: string, beginning: string) => {
-  const errors = errorsAtBeginning(endpoint, contentType, beginning)
-  if (errors === undefined) return malformed("is not valid JSON")
-  return failed(
-    errors.length > 0
-      ? withoutValues(endpoint, errors)
-      : [{ location: "body", message: `must have at most ${MAX_VALUES} properties and items` }],
-  )
+/** Requires that nothing is wrong at the beginning of a body with many values, before all of it is parsed. */
+const requireBeginning = (
+  endpoint: HttpApiEndpoint.Top,
+  contentType: string,
+  beginning: string | undefined,
+): Effect.Effect<void, MalformedBody | ValidationFailed> => {
+  const problem = problemAtBeginning(endpoint, contentType, beginning)
+  return problem === undefined ? Effect.void : Effect.fail(problem)
 }
+
+/** The problem of a body with too many values. It names what is wrong at its beginning. */
+const tooManyValues = (endpoint: HttpApiEndpoint.Top, contentType: string, beginning: string) =>
+  problemAtBeginning(endpoint, contentType, beginning) ??
+  failed([{ location: "body", message: `must have at most ${MAX_VALUES} properties and items` }])
 
 // A response that does not encode is a bug, and stays a defect.
 const schemaErrors = HttpApiMiddleware.layerSchemaErrorTransform(
@@ -171,10 +175,15 @@ export const layer = Layer.effect(
           fairly(
             "bytes" in received
               ? requireUtf8(received.bytes).pipe(
+                  Effect.andThen(
+                    Effect.suspend(() =>
+                      requireBeginning(options.endpoint, contentTypeOf(request), received.beginning),
+                    ),
+                  ),
                   Effect.andThen(requireExactNumbers(options.endpoint, request)),
                   Effect.andThen(handled),
                 )
-              : Effect.fail(tooManyValues(options.endpoint, contentTypeOf(request), received.beginning)),
+              : Effect.fail(tooManyValues(options.endpoint, contentTypeOf(request), received.tooLong)),
           ),
         )
       }),

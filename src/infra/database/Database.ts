@@ -3,7 +3,7 @@
  * services start.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Context, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { applicationNameOf, NodeId } from "../../kernel/ports/NodeId.ts"
@@ -13,6 +13,7 @@ import { distribute } from "./Distribution.ts"
 import { migrate } from "./Migrations.ts"
 import { losesPreparedStatements, PREPARED_STATEMENTS_LOST } from "./PreparedStatements.ts"
 import * as ReadOnlyConnections from "./ReadOnlyConnections.ts"
+import { cacheNoStatements, keepStatementNames } from "./ShortLivedStatements.ts"
 import { ServerSockets, serverSocketsOf } from "./sockets/ServerSockets.ts"
 import { keepUp } from "./Upkeep.ts"
 
@@ -81,6 +82,7 @@ const checkServer = Effect.gen(function* () {
       message: `Keyshelf needs Citus 13 or newer, but the database in SERVICE_DATABASE_URL has version ${row.citus}. Upgrade the extension.`,
     })
   }
+  yield* keepStatementNames(sql)
   const { retention } = yield* Settings
   if (row?.citus != null && Option.isSome(retention.usageEvents)) {
     return yield* new DatabaseUnavailable({
@@ -132,6 +134,7 @@ export const connection = (whenRunning: WhenRunning) =>
         return clientFor(url, sockets.open, onCitus ? { ...options, multiplexConcurrency: 1 } : options)
       })
       return yield* Layer.build(Layer.merge(Layer.unwrap(client), Layer.succeed(ServerSockets, sockets))).pipe(
+        Effect.tap((services) => cacheNoStatements(Context.get(services, PgClient.PgClient))),
         Effect.catchTag("SqlError", (error) => Effect.fail(unavailable(name, error))),
       )
     }),
@@ -143,7 +146,7 @@ const upkeep = Layer.effectDiscard(Effect.flatMap(PgClient.PgClient, (sql) => ke
 
 const warnOfLostStatements = Layer.effectDiscard(
   Effect.gen(function* () {
-    if (yield* losesPreparedStatements(yield* PgClient.PgClient)) {
+    if (Option.contains(yield* losesPreparedStatements(yield* PgClient.PgClient, "10 seconds"), true)) {
       yield* Effect.logError(`Requests will fail: ${PREPARED_STATEMENTS_LOST}`)
     }
   }),

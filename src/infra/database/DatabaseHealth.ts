@@ -24,8 +24,14 @@ export interface Parts {
 
 type Access = "writable" | "read-only" | "standby"
 
-/** Whether prepared statements get lost, checked at most once a minute. */
-export const preparedCheck = (sql: PgClient.PgClient) => Effect.cachedWithTTL(losesPreparedStatements(sql), "1 minute")
+/** Whether prepared statements get lost, checked at most once a minute. An uncertain result counts as no, and is checked again. */
+export const preparedCheck = (sql: PgClient.PgClient) =>
+  Effect.map(Effect.cachedInvalidateWithTTL(losesPreparedStatements(sql, TIMEOUT), "1 minute"), ([check, checkAgain]) =>
+    Effect.flatMap(
+      check,
+      Option.match({ onNone: () => Effect.as(checkAgain, false), onSome: (isLost) => Effect.succeed(isLost) }),
+    ),
+  )
 
 // A connection may differ from new ones: it keeps the setting with which it began.
 const stateOf = (access: Access, tookMs: number, canNewOnesWrite: boolean): PartState => {

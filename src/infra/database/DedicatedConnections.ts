@@ -7,7 +7,9 @@ import type { FairQueueBounds } from "../../kernel/concurrency/FairQueue.ts"
 import type { Ask } from "../../kernel/database/Connections.ts"
 import { hasCitus, isNotConnected, isReadOnly } from "../../kernel/database/Statements.ts"
 import { Transaction } from "../../kernel/database/Transactions.ts"
+import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import { ReadOnlyConnections } from "./ReadOnlyConnections.ts"
+import { cacheNoStatements } from "./ShortLivedStatements.ts"
 import { keepUp } from "./Upkeep.ts"
 
 /** A dedicated connection, opened at its first use. */
@@ -23,6 +25,7 @@ const openDedicated = Effect.fnUntraced(function* (sql: PgClient.PgClient) {
   const options = { ...sql.config, maxConnections: 1, multiplex: true, multiplexConcurrency: MAX_IN_FLIGHT }
   const services = yield* Effect.orDie(Layer.build(PgClient.layer(options)))
   const connection: Dedicated = { sql: Context.get(services, PgClient.PgClient), inFlight: 0, isUsed: false }
+  yield* cacheNoStatements(connection.sql)
   yield* keepUp(connection.sql, () => connection.isUsed)
   return connection
 })
@@ -77,7 +80,7 @@ const SINGLE_CONNECTIONS = 2
 /** Runs statements outside of transactions in turn with those of other organizations. */
 const inTurns = (ask: Ask, bounds: FairQueueBounds) => {
   const inTurn = makeFairQueue(bounds)
-  return (organizationId: string): Ask =>
+  return (organizationId: OrganizationId): Ask =>
     (statement) =>
       Effect.withFiber(({ context }) =>
         Context.getOrUndefined(context, Transaction) === undefined

@@ -5,6 +5,7 @@
 import { PgConnection } from "@effect/sql-pg"
 import type { PgClient } from "@effect/sql-pg"
 import { Effect, Option } from "effect"
+import type { Duration } from "effect"
 import { isSqlError } from "effect/sql/SqlError"
 import { randomUUID } from "node:crypto"
 import { sqlStateOf } from "../../kernel/database/Statements.ts"
@@ -61,25 +62,27 @@ const attempt = Effect.fnUntraced(function* (connection: Connection, other: Conn
 const loses = Effect.fnUntraced(function* (sql: PgClient.PgClient) {
   const connection = yield* open(sql, true)
   // A pooler announces a number of its own, so this is a session of the server, which is lent to no other connection.
-  if ((yield* sessionOf(connection)) === connection.processId) return false
+  if ((yield* sessionOf(connection)) === connection.processId) return Option.some(false)
   const other = yield* open(sql, false)
   for (let round = 0; round < ROUNDS; round++) {
     const isLost = yield* attempt(connection, other)
-    if (Option.isSome(isLost)) return isLost.value
+    if (Option.isSome(isLost)) return isLost
   }
-  return false
+  return Option.none<boolean>()
 })
 
 /**
- * Prepares a statement and runs it once more in another transaction, on connections of its own. `false` if no
- * statements are prepared, or if the result is uncertain, such as while the database is down or the pooler has only one
- * session.
+ * Prepares a statement and runs it once more in another transaction, on connections of its own. None if the result is uncertain: the
+ * database is down, slower than the timeout, or the pooler has only one session.
  */
-export const losesPreparedStatements = (sql: PgClient.PgClient): Effect.Effect<boolean> =>
+export const losesPreparedStatements = (
+  sql: PgClient.PgClient,
+  timeout: Duration.Input,
+): Effect.Effect<Option.Option<boolean>> =>
   sql.config.prepare === false
-    ? Effect.succeed(false)
+    ? Effect.succeedSome(false)
     : loses(sql).pipe(
         Effect.scoped,
-        Effect.timeout("2 seconds"),
-        Effect.catchCause(() => Effect.succeed(false)),
+        Effect.timeout(timeout),
+        Effect.catchCause(() => Effect.succeedNone),
       )

@@ -76,10 +76,10 @@ export const layer = Layer.effect(
       })
     const rehearse = <A, E, R, B>(
       work: Effect.Effect<A, E, R>,
-      behind: (result: A) => Effect.Effect<Effect.Effect<B>>,
+      after: (result: A) => Effect.Effect<Effect.Effect<B>>,
     ) => {
       const changed = Effect.provideService(work, Transaction, rehearsed).pipe(
-        Effect.flatMap((result) => Effect.map(behind(result), (before) => ({ result, before }))),
+        Effect.flatMap((result) => Effect.map(after(result), (before) => ({ result, before }))),
       )
       const transaction = Effect.gen(function* () {
         const { before, result } = yield* caught(sql.withTransaction(undone(changed)))

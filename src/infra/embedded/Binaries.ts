@@ -44,10 +44,13 @@ const findPackage = Effect.gen(function* () {
     },
     catch: () =>
       new EmbeddedPostgresError({
-        message: `The embedded PostgreSQL (${name}) is not installed. Run "npm ci" without --omit=optional, or ${externalHint}.`,
+        message: `There is no database: SERVICE_DATABASE_URL is not set, and the embedded PostgreSQL (${name}) is not part of this installation. Set SERVICE_DATABASE_URL=postgres://..., or try Keyshelf with npx keyshelf try.`,
       }),
   })
 })
+
+/** Fails if the programs are not installed. */
+export const requirePackage = Effect.asVoid(findPackage)
 
 /**
  * Creates the symbolic links between the shared libraries, which npm packages cannot contain. The package's install

@@ -3,10 +3,10 @@
  * one directory and stops with the process.
  */
 import { Clock, Effect, type Redacted, type Scope } from "effect"
-import { findBinaries } from "./Binaries.ts"
+import { findBinaries, requirePackage } from "./Binaries.ts"
 import { attempt, EmbeddedPostgresError } from "./Errors.ts"
 import { readDirectoryState } from "./DataDirectoryLock.ts"
-import { locate, createParent, type DataDirectory } from "./DataDirectory.ts"
+import { locate, createParent, isInitialised, type DataDirectory } from "./DataDirectory.ts"
 import { initialise, start } from "./Server.ts"
 
 export { EmbeddedPostgresError }
@@ -95,6 +95,8 @@ export const run: (options: {
 }) => Effect.Effect<RunningPostgres, EmbeddedPostgresError, Scope.Scope> = Effect.fn("EmbeddedPostgres.run")(
   function* (options) {
     const durable = options.durable ?? true
+    // A server without the package creates nothing, also no directory.
+    if (!isInitialised(options.dataDir)) yield* requirePackage
     const place = yield* locate(options.dataDir)
     const first = yield* startOrAttach(place, { whenRunning: options.whenRunning, durable })
     // This fiber is interrupted before a regular shutdown, so it restarts the server only after an unexpected exit.

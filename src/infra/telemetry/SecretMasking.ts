@@ -3,9 +3,9 @@
  * it: in a path, a query, a slug or a message. Pure.
  */
 
-/** Source of a regular expression that matches tokens, webhook secrets and signed tokens (JWS). */
+/** Source of a regular expression that matches tokens, tickets of streams, webhook secrets and signed tokens (JWS). */
 export const SECRET_TEXT =
-  "ks[hm]_[A-Za-z0-9_-]{16,}|whsec_[A-Za-z0-9+/=_%-]{16,}|eyJ[A-Za-z0-9_-]{8,}\\.[A-Za-z0-9_-]{8,}\\.[A-Za-z0-9_-]+"
+  "ks[hmt]_[A-Za-z0-9_-]{16,}|whsec_[A-Za-z0-9+/=_%-]{16,}|eyJ[A-Za-z0-9_-]{8,}\\.[A-Za-z0-9_-]{8,}\\.[A-Za-z0-9_-]+"
 
 const SECRETS = new RegExp(SECRET_TEXT, "g")
 

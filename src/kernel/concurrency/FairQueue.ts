@@ -32,6 +32,9 @@ export interface EndedWork {
 /** Runs work of a key once it fits the bounds. Work heavier than a bound runs alone. */
 type FairQueue = <A, E, R>(key: string, weight: number, work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
+// Above this many, those of keys without work are forgotten.
+const FEW_QUEUES = 1_000
+
 // Single requests must not slow down a key.
 const CREDIT_MILLIS = 1_000
 
@@ -71,7 +74,10 @@ export const makeFairQueue = ({
   perKey,
   total = Infinity,
 }: FairQueueBounds): FairQueue => {
+  // An idle queue stays until there are many: a queue that comes and goes with each request would make the map replace its table
+  // again and again, and the tables that it replaced hold on to later ones (`RequestBatcher.ts`).
   const queues = new Map<string, Queue>()
+  let maxQueues = FEW_QUEUES
   /** The queues in which work waits, in the order of their turns. */
   const waitingQueues = new Set<Queue>()
   let running = 0
@@ -80,9 +86,15 @@ export const makeFairQueue = ({
   let isGrantDue = false
   let longTurns: NodeJS.Timeout | undefined
 
+  const forgetIdle = (): void => {
+    for (const queue of queues.values()) if (isIdle(queue)) queues.delete(queue.key)
+    maxQueues = Math.max(FEW_QUEUES, 2 * queues.size)
+  }
+
   const queueOf = (key: string): Queue => {
     const known = queues.get(key)
     if (known !== undefined) return known
+    if (queues.size >= maxQueues) forgetIdle()
     const queue: Queue = { key, running: 0, indebtedUntil: 0, waiting: [] }
     queues.set(key, queue)
     return queue
@@ -124,7 +136,6 @@ export const makeFairQueue = ({
     const { queue, weight } = turn
     queue.running -= weight
     running -= weight
-    if (isIdle(queue)) queues.delete(queue.key)
     grantLater()
   }
 

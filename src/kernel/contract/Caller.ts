@@ -2,6 +2,7 @@
 import { Context, Schema } from "effect"
 import { component } from "./Component.ts"
 import { Uuid } from "../values/Identifiers.ts"
+import type { OrganizationId } from "../values/Identifiers.ts"
 import { allows } from "./Scope.ts"
 
 /** A reference to an acting identity: a person, a service account or the platform identity. */
@@ -10,11 +11,26 @@ export const ActorReference = Schema.Struct({ id: Uuid, name: Schema.String }).a
 )
 export type ActorReference = typeof ActorReference.Type
 
+/** A reference to what authenticated a request: a token, a license key or a platform credential. */
+export const CredentialReference = Schema.Struct({ id: Uuid, name: Schema.String, slug: Schema.String }).annotate(
+  component("EventCredential", { name: "Nightly deploys", slug: "nightly-deploys" }),
+)
+export type CredentialReference = typeof CredentialReference.Type
+
+/** Who does something, and with which credential; `null` for a person who signed in, and for the service itself. */
+export interface Initiator {
+  readonly actor: ActorReference
+  readonly credential: CredentialReference | null
+}
+
 /** The platform identity: a member of every organization, never listed, and never changed. */
 export const platformIdentity: ActorReference = {
   id: "00000000-0000-7000-8000-000000000001",
   name: "system:platform",
 }
+
+/** The service itself, in background work. */
+export const bySystem: Initiator = { actor: platformIdentity, credential: null }
 
 /** The role of a person in an organization. Machines have scopes but no role. */
 export const Role = Schema.Literals(["ADMIN", "MEMBER", "VIEWER"]).annotate(component("Role", "MEMBER"))
@@ -26,10 +42,9 @@ export interface Confinement {
   readonly slug: string
 }
 
-interface Authenticated {
+interface Authenticated extends Initiator {
   /** The id of the row that authenticated the request: a token, or the membership of a person. */
   readonly credentialId: string
-  readonly actor: ActorReference
   readonly scopes: ReadonlyArray<string>
 }
 
@@ -37,7 +52,7 @@ interface Authenticated {
 export class Caller extends Context.Service<
   Caller,
   Authenticated & {
-    readonly organizationId: string
+    readonly organizationId: OrganizationId
     /** The role of a person; machines have none. */
     readonly role?: Role
     /** When a person's token ends. */
@@ -53,7 +68,7 @@ export class Operator extends Context.Service<Operator, Authenticated>()("keyshe
 /** The owner of an idempotency key: the organization (`null` for the operator) and the credential that sent it. */
 export class RequestOwner extends Context.Service<
   RequestOwner,
-  { readonly organizationId: string | null; readonly credentialId: string }
+  { readonly organizationId: OrganizationId | null; readonly credentialId: string }
 >()("keyshelf/kernel/RequestOwner") {}
 
 /** Whether an instance exists for the caller, by its slug. */

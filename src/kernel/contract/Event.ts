@@ -1,8 +1,9 @@
 /** Events of an organization's stream (`docs/events.md`). */
 import { Schema } from "effect"
 import { component } from "./Component.ts"
-import { ActorReference } from "./Caller.ts"
+import { ActorReference, CredentialReference } from "./Caller.ts"
 import { Uuid } from "../values/Identifiers.ts"
+import type { OrganizationId } from "../values/Identifiers.ts"
 import { Timestamp } from "../values/Timestamp.ts"
 import { eventNames } from "../values/EventNames.ts"
 
@@ -15,8 +16,9 @@ const STATE_CHANGES = [
   "LICENSE_UNARCHIVED",
   "METADATA_FIELD_ARCHIVED",
   "METADATA_FIELD_UNARCHIVED",
-  // Without `previous` if there was no override before.
+  // Without `previous` if there was no override or add-on before.
   "INSTANCE_ENTITLEMENT_OVERRIDDEN",
+  "INSTANCE_ADD_ON_SET",
 ] as const satisfies ReadonlyArray<EventName>
 
 /** Events of changes to a record. They carry the values of the changed properties before the change. */
@@ -42,6 +44,12 @@ export const EventRecord = Schema.Struct({
   timestamp: Timestamp,
   organizationId: Uuid,
   actor: ActorReference,
+  credential: Schema.optionalKey(
+    Schema.NullOr(CredentialReference).annotate({
+      description:
+        "The token, license key or platform credential of the request. `null` for people, for the service itself, and for events of earlier versions; deliveries then have no such property",
+    }),
+  ),
   data: Schema.Record(Schema.String, Schema.Unknown),
   previous: Schema.optionalKey(
     Schema.Record(Schema.String, Schema.Unknown).annotate({
@@ -50,4 +58,4 @@ export const EventRecord = Schema.Struct({
     }),
   ),
 }).annotate(component("Event", { data: { name: "Globex", slug: "globex" }, previous: { name: "Globex Inc." } }))
-export type EventRecord = typeof EventRecord.Type
+export type EventRecord = typeof EventRecord.Type & { readonly organizationId: OrganizationId }

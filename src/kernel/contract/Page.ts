@@ -7,6 +7,7 @@ import type { InvalidCursor } from "./Problem.ts"
 import { Text } from "../values/Text.ts"
 import { WholeNumberText } from "../values/WholeNumbers.ts"
 import { toJson } from "./JsonResponse.ts"
+import type { OrganizationId } from "../values/Identifiers.ts"
 
 /** The default number of items per page. */
 export const DEFAULT_LIMIT = 50
@@ -29,7 +30,7 @@ export const nameFilter = {
   q: Schema.optionalKey(
     Text(0, 255).annotate({
       description:
-        "Only records whose name or slug begins with this text; letter case and composed characters make no difference",
+        "Only records whose name or slug has words that begin with the words of this text, in any order; letter case, punctuation and composed characters make no difference",
     }),
   ),
 }
@@ -61,6 +62,15 @@ export interface Page<Item> {
 export const pageResponse = <Item extends object>(page: Page<Item>): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.jsonUnsafe({ ...page, items: page.items.map(toJson) })
 
+/** A response with a page whose items are JSON already. A test must decode it by its schema. */
+export const pageOfTexts = ({ hasMore, items, nextCursor }: Page<string>): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.text(
+    `{"items":[${items.join(",")}],"hasMore":${hasMore},"nextCursor":${JSON.stringify(nextCursor)}}`,
+    {
+      contentType: "application/json",
+    },
+  )
+
 /** The sort key of the last item of a page. The next page begins after it. */
 export type Position = ReadonlyArray<string | number>
 
@@ -80,7 +90,7 @@ export const byId = (item: { readonly id: string }): Position => [item.id]
 /** The list that a cursor belongs to: its name, its organization (`null` for the operator) and its filters. */
 export interface Listing {
   readonly name: string
-  readonly organizationId: string | null
+  readonly organizationId: OrganizationId | null
   readonly filters?: Readonly<Record<string, string | Date | undefined>>
 }
 

@@ -100,12 +100,23 @@ export class ValidationFailed extends Problem<ValidationFailed>()(
   "The request is not valid",
 ) {}
 
+/** The operation has no representation that the `Accept` header allows. */
+export class NotAcceptable extends Problem<NotAcceptable>()(
+  "Request.NotAcceptable",
+  406,
+  "No accepted media type is available",
+) {}
+
 /** The error for every credential that is missing, unknown, altered, expired or revoked. */
 export class InvalidCredential extends Problem<InvalidCredential>()(
   "Auth.InvalidCredential",
   401,
   "The credential did not work",
 ) {}
+
+/** It never says why, so that it reveals nothing about tokens. */
+export const invalidCredential = () =>
+  new InvalidCredential({ detail: "The credential is missing or not valid. The reason is not disclosed." })
 
 /** The credential is valid but has no scope for this operation. */
 export class MissingScope extends Problem<MissingScope>()("Auth.MissingScope", 403, "The credential lacks a scope") {}

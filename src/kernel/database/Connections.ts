@@ -3,6 +3,7 @@ import type { PgClient } from "@effect/sql-pg"
 import { Context } from "effect"
 import type { Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
+import type { OrganizationId } from "../values/Identifiers.ts"
 
 export type Ask = <A>(statement: (sql: PgClient.PgClient) => Effect.Effect<A, SqlError>) => Effect.Effect<A, SqlError>
 
@@ -15,7 +16,7 @@ export class HotPath extends Context.Service<
   {
     readonly ask: Ask
     /** Runs a statement of one organization. On Citus, where it takes long, in turn with those of others. */
-    readonly askFor: (organizationId: string) => Ask
+    readonly askFor: (organizationId: OrganizationId) => Ask
   }
 >()("keyshelf/kernel/HotPath") {}
 
@@ -28,7 +29,7 @@ export class Commits extends Context.Service<
   {
     readonly ask: Ask
     /** Runs a statement of one organization, in turn with those of others. */
-    readonly askFor: (organizationId: string) => Ask
+    readonly askFor: (organizationId: OrganizationId) => Ask
   }
 >()("keyshelf/kernel/Commits") {}
 

@@ -7,22 +7,20 @@ import { Array as Arr, Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
 import { scopeOf } from "./RowsByKey.ts"
-import { isDistributed, records } from "./Statements.ts"
+import { decodedColumn, isDistributed } from "./Statements.ts"
+import { OrganizationId } from "../values/Identifiers.ts"
+
+const organizationIdsIn = decodedColumn("organization_id", OrganizationId)
 
 /** The organizations of the rows that a statement selects with the column `organization_id`. */
-const organizationsOf = (sql: SqlClient, rows: Fragment): Effect.Effect<ReadonlyArray<string>> =>
-  Effect.map(
-    records<{ readonly organizationId: string }>()(
-      sql`SELECT DISTINCT organization_id AS "organizationId" FROM (${rows}) due`,
-    ),
-    (found) => found.map(({ organizationId }) => organizationId),
-  )
+const organizationsOf = (sql: SqlClient, rows: Fragment): Effect.Effect<ReadonlyArray<OrganizationId>> =>
+  organizationIdsIn(sql`SELECT DISTINCT organization_id FROM (${rows}) due`)
 
 /** Runs a step for one organization after the other until `count` rows are processed. Returns how many. */
 export const processByOrganization = Effect.fnUntraced(function* (
-  organizations: ReadonlyArray<string>,
+  organizations: ReadonlyArray<OrganizationId>,
   count: number,
-  step: (organizationId: string, count: number) => Effect.Effect<number>,
+  step: (organizationId: OrganizationId, count: number) => Effect.Effect<number>,
 ) {
   let done = 0
   for (const organizationId of organizations) {
@@ -38,7 +36,7 @@ export type DueRows = (select: string, scope: Fragment, count: number) => Fragme
 /** What a step of {@link dueRowsOf} processes: up to `count` rows, within `scope`. */
 export interface RowsInTurn {
   /** The organization of the rows, `null` for all. */
-  readonly organizationId: string | null
+  readonly organizationId: OrganizationId | null
   /** The beginning of a condition on the rows. */
   readonly scope: Fragment
   readonly count: number
@@ -61,7 +59,7 @@ export const dueRowsOf = Effect.fnUntraced(function* (
   const sql = yield* PgClient.PgClient
   const isSharded = yield* isDistributed(sql, table)
   return (due, count, step) => {
-    const stepIn = (organizationId: string | null, rest: number) =>
+    const stepIn = (organizationId: OrganizationId | null, rest: number) =>
       step({ organizationId, scope: scopeOf(sql, organizationId), count: rest })
     return isSharded
       ? Effect.flatMap(organizationsOf(sql, due("organization_id", sql``, count)), (organizations) =>
@@ -74,8 +72,8 @@ export const dueRowsOf = Effect.fnUntraced(function* (
 /** Runs a statement for the rows of each organization, and returns what all of them return. */
 export const inEachOrganization = <Row, A>(
   rows: Iterable<Row>,
-  organizationOf: (row: Row) => string,
-  statement: (organizationId: string, own: ReadonlyArray<Row>) => Effect.Effect<ReadonlyArray<A>>,
+  organizationOf: (row: Row) => OrganizationId,
+  statement: (organizationId: OrganizationId, own: ReadonlyArray<Row>) => Effect.Effect<ReadonlyArray<A>>,
 ): Effect.Effect<ReadonlyArray<A>> =>
   Effect.map(
     Effect.forEach(Map.groupBy(rows, organizationOf), ([organizationId, own]) => statement(organizationId, own)),

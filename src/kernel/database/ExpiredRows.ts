@@ -5,7 +5,7 @@ import type { Fragment } from "effect/sql/Statement"
 import { dueRowsOf } from "./DueOrganizations.ts"
 import type { DueRows } from "./DueOrganizations.ts"
 import { isAt, transactionsByIndex } from "./RowsByKey.ts"
-import { records } from "./Statements.ts"
+import { returnedCount } from "./Statements.ts"
 
 /** A retention job. `step` processes up to `count` rows and returns the number processed. */
 export interface RetentionJob {
@@ -27,14 +27,11 @@ export const deletionOf = Effect.fnUntraced(function* (table: string) {
     const due: DueRows = (select, scope, limit) => sql`
       SELECT ${sql.literal(select)} FROM ${sql(table)} WHERE ${scope} ${isDue} ORDER BY ${sql(order)} LIMIT ${limit}`
     return processDue(due, count, (rows) =>
-      Effect.map(
-        runByIndex(
-          records()(sql`
-            DELETE FROM ${sql(table)}
-            WHERE ${isAt(sql, rows.organizationId, sql`${due("ctid", rows.scope, rows.count)} FOR UPDATE SKIP LOCKED`)}
-            RETURNING 1`),
-        ),
-        (deleted) => deleted.length,
+      runByIndex(
+        returnedCount(sql`
+          DELETE FROM ${sql(table)}
+          WHERE ${isAt(sql, rows.organizationId, sql`${due("ctid", rows.scope, rows.count)} FOR UPDATE SKIP LOCKED`)}
+          RETURNING 1`),
       ),
     )
   }

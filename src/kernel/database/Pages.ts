@@ -1,10 +1,11 @@
 /**
- * The ids of a page of a filtered list. A filter whose index does not have the order of the list, such as a prefix or a
+ * The ids of a page of a filtered list. A filter whose index does not have the order of the list, such as a word or a
  * range of dates, is served in two ways. First the statement scans the first rows of the list. If they contain no page,
  * it reads all matches from the index and sorts them.
  */
 import type { PgClient } from "@effect/sql-pg"
 import type { Fragment } from "effect/sql/Statement"
+import type { OrganizationId } from "../values/Identifiers.ts"
 
 /** The number of rows of the list that are scanned first. If a filter matches many rows, they contain a page. */
 const PROBED_ROWS = 3000
@@ -19,7 +20,7 @@ export interface Unordered {
 
 interface PageFilters {
   readonly table: "customers" | "deployment_zones" | "entitlements" | "instances" | "licenses"
-  readonly organizationId: string
+  readonly organizationId: OrganizationId
   /** Which rows come after the previous page. */
   readonly after: Fragment
   readonly count: number
@@ -75,19 +76,46 @@ export const pageIds =
 
 /**
  * A text without the differences that a search ignores: its case, composed characters, the final sigma, `ß` for `ss`.
- * The indexes of the baseline have names in this form. Names of ASCII, which most are, take no longer than `lower`
+ * The indexes of words have names in this form. Names of ASCII, which most are, take no longer than `lower`
  * alone.
  */
 const folded = (sql: PgClient.PgClient, text: Fragment): Fragment => sql`
   (CASE WHEN octet_length(${text}) = length(${text}) THEN lower(${text})
     ELSE left(replace(replace(lower(normalize(${text}, NFKC)), 'ς', 'σ'), 'ß', 'ss'), 255) END)`
 
-/** The prefix of a name or a slug. */
-export const prefixOf = (sql: PgClient.PgClient, q: string): Unordered => {
-  const prefix = folded(sql, sql`${q}::text`)
-  const indexed = [sql`${folded(sql, sql.literal("name"))} COLLATE "C"`, sql.literal('slug COLLATE "C"')].map(
-    // The greatest character follows every text with this prefix.
-    (value) => sql`${value} >= ${prefix} AND ${value} < ${prefix} || chr(1114111)`,
-  )
-  return { matches: sql.or(indexed), indexed }
+/** What separates words. The index has the same text. */
+const SEPARATORS = `E'\\t\\n\\r!"#$%&''()*+,-./:;<=>?@[\\\\]^_\`{|}~\\u2010\\u2011\\u2013\\u2014\\u00b7\\u3001\\u3002'`
+
+/** A folded text with spaces for all that separates its words. */
+const spaced = (sql: PgClient.PgClient, text: Fragment): Fragment =>
+  sql`translate(${text}, ${sql.literal(SEPARATORS)}, repeat(' ', length(${sql.literal(SEPARATORS)})))`
+
+/**
+ * Records whose name or slug has words that begin with the words of a text, in any order. A text without a word matches nothing, the empty
+ * text everything.
+ */
+export const wordsIn = (
+  sql: PgClient.PgClient,
+  organizationId: OrganizationId,
+  q: string,
+): ReadonlyArray<Unordered> => {
+  if (q === "") return []
+  const text = sql`' ' || ${folded(sql, sql.literal("name"))} || ' ' || slug`
+  const record = spaced(sql, text)
+  const asked = sql`unnest(string_to_array(${spaced(sql, folded(sql, sql`${q}::text`))}, ' ')) AS word`
+  // Separators are the only characters that patterns or queries would interpret, so that no word needs an escape.
+  const patterns = (before: string) =>
+    sql`((SELECT array_agg(${sql.literal(`'${before}'`)} || word || '%') FROM ${asked} WHERE word <> '')::text[])`
+  // Most rows are left out before their words are separated, which takes several times as long.
+  const matches = sql`CASE WHEN ${text} LIKE ALL ${patterns("%")} THEN ${record} LIKE ALL ${patterns("% ")} END`
+  // A letter begins words of so large a part of the rows that the index is slower with it: if there are other words, rows are compared.
+  const longest = sql`(SELECT max(length(word)) FROM ${asked})`
+  const hasLetters = sql`(SELECT bool_or(length(word) = 1) AND max(length(word)) > 1 FROM ${asked})`
+  const query = sql`(
+    SELECT string_agg('''' || right(${organizationId}::text, 12) || word || ''':*', ' & ')::tsquery
+    FROM ${asked} WHERE length(word) > 1 OR (word <> '' AND ${longest} = 1))`
+  const lexemes = sql`array_to_tsvector(array_remove(string_to_array(
+    replace(${record}, ' ', ' ' || right(organization_id::text, 12)), ' '), ''))`
+  const indexed = sql`${lexemes} @@ ${query} AND (NOT ${hasLetters} OR ${matches})`
+  return [{ matches, indexed: [indexed] }]
 }

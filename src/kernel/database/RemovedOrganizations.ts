@@ -3,9 +3,11 @@
  * `migrations/tables.ts`.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
+import type { SqlClient } from "effect/sql/SqlClient"
 import { isAt, locatedBy } from "./RowsByKey.ts"
-import { records } from "./Statements.ts"
+import { decodedColumn, returnedCount } from "./Statements.ts"
+import type { OrganizationId } from "../values/Identifiers.ts"
 
 /**
  * The SQL condition that an organization is removed, by a column with its id. The index that it reads is nearly empty.
@@ -14,11 +16,20 @@ import { records } from "./Statements.ts"
 export const isRemoved = (column: string): string => `EXISTS (
   SELECT 1 FROM organizations removed WHERE removed.id = ${column} AND removed.removed_at IS NOT NULL OFFSET 0)`
 
+const idsIn = decodedColumn("id", Schema.String)
+
+/** The ids of those of these organizations that exist and are not removed. */
+export const presentAmong = (sql: SqlClient, ids: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>> =>
+  Effect.map(
+    idsIn(sql`SELECT id FROM organizations WHERE id = ANY(${ids}::uuid[]) AND removed_at IS NULL`),
+    (present) => new Set(present),
+  )
+
 /** Deletes the rows of one organization in a table. */
 export interface RowsOf {
   readonly table: string
   /** Deletes up to `count` rows and returns how many. */
-  readonly deleteSome: (organizationId: string, count: number) => Effect.Effect<number>
+  readonly deleteSome: (organizationId: OrganizationId, count: number) => Effect.Effect<number>
 }
 
 /** Tables whose rows of an organization are deleted, in order. */
@@ -34,11 +45,8 @@ export const rowsIn = (...tables: ReadonlyArray<string>): Removal =>
       deleteSome: (organizationId, count) => {
         const some = sql`
           SELECT ctid FROM ${sql(table)} WHERE organization_id = ${organizationId} LIMIT ${count} FOR UPDATE SKIP LOCKED`
-        return Effect.map(
-          records()(sql`
-            DELETE FROM ${sql(table)} WHERE ${isAt(sql, located(organizationId), some)} RETURNING 1`),
-          (rows) => rows.length,
-        )
+        return returnedCount(sql`
+          DELETE FROM ${sql(table)} WHERE ${isAt(sql, located(organizationId), some)} RETURNING 1`)
       },
     }))
   })
@@ -55,16 +63,13 @@ export const rowsInPartitions = (table: string, ...columns: ReadonlyArray<string
       {
         table,
         deleteSome: (organizationId, count) =>
-          Effect.map(
-            Effect.orDie(sql`
-              DELETE FROM ${sql(table)} WHERE organization_id = ${organizationId} AND (${key}) <= (
-                SELECT ${key} FROM (
-                  SELECT ${key} FROM ${sql(table)} WHERE organization_id = ${organizationId}
-                  ORDER BY ${key} LIMIT ${count}
-                ) AS next ORDER BY ${last} LIMIT 1)
-              RETURNING 1`),
-            (rows) => rows.length,
-          ),
+          returnedCount(sql`
+            DELETE FROM ${sql(table)} WHERE organization_id = ${organizationId} AND (${key}) <= (
+              SELECT ${key} FROM (
+                SELECT ${key} FROM ${sql(table)} WHERE organization_id = ${organizationId}
+                ORDER BY ${key} LIMIT ${count}
+              ) AS next ORDER BY ${last} LIMIT 1)
+            RETURNING 1`),
       },
     ]
   })

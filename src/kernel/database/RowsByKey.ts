@@ -12,6 +12,7 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
 import { hasCitus, planByIndex } from "./Statements.ts"
 import { Transaction, Transactions } from "./Transactions.ts"
+import type { OrganizationId } from "../values/Identifiers.ts"
 
 /** Where a key is looked up. */
 interface Keyed {
@@ -52,7 +53,7 @@ export const isAt = (sql: SqlClient, shard: string | null, locations: Fragment):
  * Returns which organization a condition on locations names: on Citus that of the rows, by which it finds the shard; otherwise none,
  * because one server would then read all rows of the organization.
  */
-export const locatedBy = (sql: SqlClient): Effect.Effect<(organizationId: string) => string | null> =>
+export const locatedBy = (sql: SqlClient): Effect.Effect<(organizationId: OrganizationId) => string | null> =>
   Effect.map(hasCitus(sql), (isSharded) => (organizationId) => (isSharded ? organizationId : null))
 
 /** Runs work in one transaction whose statements are planned by index. */

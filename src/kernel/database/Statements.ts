@@ -1,18 +1,18 @@
 /** Runs the statements of repositories. A database error is a defect (503 or 500), and rows are typed. */
 import { PgTypes } from "@effect/sql-pg"
-import { Effect, Option, Predicate, Result, Schema } from "effect"
+import { Array as Arr, Effect, Option, Predicate, Result, Schema } from "effect"
 import type { Cause } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import { isSqlError } from "effect/sql/SqlError"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
-import { parseJson } from "../values/Decimal.ts"
 
 type Statement<R> = Effect.Effect<ReadonlyArray<unknown>, SqlError, R>
 
 /**
- * Returns rows without decoding them. Their columns are aliased to the record's properties, and encoding the response
- * validates them.
+ * Returns rows without decoding them: those of responses, whose columns are aliased to the record's properties, because encoding the
+ * response validates them; and those of hot paths, where decoding costs more than a hundredth of the request. Other rows on which a
+ * decision depends are {@link decoded}.
  */
 export const records =
   <A>() =>
@@ -29,26 +29,17 @@ export const record =
   <R>(statement: Statement<R>): Effect.Effect<Option.Option<A>, never, R> =>
     Effect.map(Effect.orDie(statement), (rows) => Option.fromNullishOr(rows[0] as A | undefined))
 
-/** Reads one row for {@link eventRecords}. An event without `previous` does not have the property. */
-const eventRecord = <A extends { readonly data: unknown; readonly previous?: unknown }>(row: A): A => {
-  if (!Predicate.isString(row.data)) return row
-  const { previous, ...event } = { ...row, data: parseJson(row.data) }
-  return (Predicate.isString(previous) ? { ...event, previous: parseJson(previous) } : event) as A
+/** {@link decoded}, for callers that answer database errors. */
+export const decodedOrFailed = <A, I>(row: Schema.Codec<A, I>) => {
+  const decode = Schema.decodeUnknownEffect(Schema.Array(row))
+  return <R>(statement: Statement<R>): Effect.Effect<ReadonlyArray<A>, SqlError, R> =>
+    Effect.flatMap(statement, (rows) => Effect.orDie(decode(rows)))
 }
-
-/**
- * {@link records} for events. Their statement reads `data::text` and `previous::text`, so that amounts keep all digits.
- */
-export const eventRecords =
-  <A extends { readonly data: unknown; readonly previous?: unknown }>() =>
-  <R>(statement: Statement<R>): Effect.Effect<ReadonlyArray<A>, never, R> =>
-    Effect.map(records<A>()(statement), (rows) => rows.map(eventRecord))
 
 /** Returns rows decoded by a schema, for rows that decisions depend on. */
 export const decoded = <A, I>(row: Schema.Codec<A, I>) => {
-  const decode = Schema.decodeUnknownEffect(Schema.Array(row))
-  return <R>(statement: Statement<R>): Effect.Effect<ReadonlyArray<A>, never, R> =>
-    Effect.orDie(Effect.flatMap(statement, decode))
+  const decode = decodedOrFailed(row)
+  return <R>(statement: Statement<R>): Effect.Effect<ReadonlyArray<A>, never, R> => Effect.orDie(decode(statement))
 }
 
 /** Returns the first row of {@link decoded}. */
@@ -57,6 +48,29 @@ export const decodedOne = <A, I>(row: Schema.Codec<A, I>) => {
   return <R>(statement: Statement<R>): Effect.Effect<Option.Option<A>, never, R> =>
     Effect.map(decode(statement), (rows) => Option.fromNullishOr(rows[0]))
 }
+
+/** Returns one column of {@link decoded} rows. */
+export const decodedColumn = <A, I>(name: string, value: Schema.Codec<A, I>) => {
+  const decode = decoded(value)
+  return <R>(statement: Statement<R>): Effect.Effect<ReadonlyArray<A>, never, R> =>
+    decode(
+      Effect.map(
+        statement,
+        Arr.map((row) => (Predicate.hasProperty(row, name) ? row[name] : undefined)),
+      ),
+    )
+}
+
+/** Returns the first value of {@link decodedColumn}; none also for `NULL`, if the schema accepts it. */
+export const decodedValue = <A, I>(name: string, value: Schema.Codec<A, I>) => {
+  const decode = decodedColumn(name, value)
+  return <R>(statement: Statement<R>): Effect.Effect<Option.Option<NonNullable<A>>, never, R> =>
+    Effect.map(decode(statement), ([first]) => Option.fromNullishOr(first))
+}
+
+/** Returns how many rows a statement (`... RETURNING 1`) returned. */
+export const returnedCount = <R>(statement: Statement<R>): Effect.Effect<number, never, R> =>
+  Effect.map(Effect.orDie(statement), ({ length }) => length)
 
 /** Acquires the advisory lock with this name until the transaction ends, exclusive (`alone`) or shared. */
 export const advisoryLock = (sql: SqlClient, name: string, mode: "alone" | "shared" = "alone"): Effect.Effect<void> =>
@@ -97,6 +111,8 @@ export const planByIndexUnderLock = (sql: SqlClient, name: string): Effect.Effec
     executed(sql`SELECT ${plans}, pg_advisory_xact_lock(hashtextextended(${name}, 0))`),
   )
 
+const lockNamesIn = decodedColumn("name", Schema.String)
+
 /**
  * {@link planByIndex}, and those of the locks with these names that no other transaction holds, in one statement. It waits for none, so
  * that many locks make no deadlock. Returns the names of the locks.
@@ -107,11 +123,11 @@ export const planByIndexUnderFreeLocks = (
 ): Effect.Effect<ReadonlySet<string>> =>
   Effect.flatMap(indexPlans(sql), (settings) =>
     Effect.map(
-      records<{ readonly name: string }>()(sql`
+      lockNamesIn(sql`
         WITH plans AS MATERIALIZED (SELECT ${settings})
         SELECT name FROM plans CROSS JOIN unnest(${names}::text[]) AS name
         WHERE pg_try_advisory_xact_lock(hashtextextended(name, 0))`),
-      (rows) => new Set(rows.map(({ name }) => name)),
+      (free) => new Set(free),
     ),
   )
 

@@ -1,8 +1,8 @@
 /** SQL of a table's partitions by time, in UTC: one for each day or month. */
 import type { PgClient } from "@effect/sql-pg"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import { DAY_MS } from "../values/Timestamp.ts"
-import { records, returnedRow } from "./Statements.ts"
+import { decoded, returnedRow } from "./Statements.ts"
 
 /** The time of one partition. Each has a number, one more than that of the time before it. */
 interface PartitionSpan {
@@ -30,11 +30,12 @@ export const months: PartitionSpan = {
 }
 
 /** A partition. A bound is `null` if it has none; a default partition has neither. */
-export interface TimePartition {
-  readonly name: string
-  readonly from: Date | null
-  readonly until: Date | null
-}
+const TimePartition = Schema.Struct({
+  name: Schema.String,
+  from: Schema.NullOr(Schema.Date),
+  until: Schema.NullOr(Schema.Date),
+})
+export type TimePartition = typeof TimePartition.Type
 
 interface PartitionedTable {
   readonly table: string
@@ -57,7 +58,7 @@ export const timePartitions = (sql: PgClient.PgClient, { like, lock, lockTimeout
     nameOf,
 
     /** Lists the partitions, in order; those without a lower bound come first. */
-    list: records<TimePartition>()(sql`
+    list: decoded(TimePartition)(sql`
       SELECT name, bounds[1]::timestamptz AS from, bounds[2]::timestamptz AS until FROM (
         SELECT child.relname AS name, ARRAY[
           substring(pg_get_expr(child.relpartbound, child.oid) FROM 'FROM [(]''([^'']+)''[)]'),
@@ -67,10 +68,7 @@ export const timePartitions = (sql: PgClient.PgClient, { like, lock, lockTimeout
       ) found ORDER BY 2 NULLS FIRST, 3`),
 
     /** Locks the partitions against changes until the transaction ends. Returns whether the lock was free. */
-    tryLock: Effect.map(
-      records<{ free: boolean }>()(sql`SELECT pg_try_advisory_xact_lock(hashtextextended(${lock}, 0)) AS free`),
-      ([row]) => row?.free === true,
-    ),
+    tryLock: returnedRow(sql`SELECT 1 WHERE pg_try_advisory_xact_lock(hashtextextended(${lock}, 0))`),
 
     /** Waits for the lock of `tryLock`. */
     lock: returnedRow(sql`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`),

@@ -24,13 +24,13 @@ export class Transactions extends Context.Service<
     /** Nested calls join the outer transaction. Serialization failures and deadlocks are retried. */
     readonly run: <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, Exclude<R, Transaction>>
     /**
-     * Runs work in a transaction of its own and undoes it. `behind` reads what the work changed, and returns an effect
+     * Runs work in a transaction of its own and undoes it. `after` reads what the work changed, and returns an effect
      * that reads the state before it. That effect runs once the work is undone, in the same transaction. Work
      * registered for a rollback is dropped.
      */
     readonly rehearse: <A, E, R, B>(
       work: Effect.Effect<A, E, R>,
-      behind: (result: A) => Effect.Effect<Effect.Effect<B>>,
+      after: (result: A) => Effect.Effect<Effect.Effect<B>>,
     ) => Effect.Effect<readonly [result: A, before: B], E, Exclude<R, Transaction>>
   }
 >()("keyshelf/kernel/Transactions") {}

@@ -3,15 +3,12 @@
  * spacing, escapes and spelling of numbers. Numbers are compared by their digits, because doubles would make large ones
  * equal. Pure.
  */
+import { parseJsonText } from "./JsonText.ts"
 
 // Typed here because ES2026 adds them.
 const json = JSON as unknown as {
   readonly rawJSON: (text: string) => object
   readonly isRawJSON: (value: unknown) => boolean
-  readonly parse: (
-    text: string,
-    revive: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
-  ) => unknown
 }
 
 /** Doubles represent distinct numbers of up to this many digits distinctly, unless the exponent is extreme. */
@@ -43,11 +40,12 @@ const MAY_BE_INEXACT = /[\d.]{16}|[eE][+-]?\d{3}/
 
 const parseExact = (text: string): unknown =>
   MAY_BE_INEXACT.test(text)
-    ? json.parse(text, (_key, value, { source }) =>
+    ? parseJsonText(text, (_key, value, { source }) =>
         typeof value === "number" && source !== undefined ? exactNumber(value, source) : value,
       )
-    : JSON.parse(text)
+    : parseJsonText(text)
 
+/** Sorts the properties of all objects by their names. */
 const sorted = (value: unknown): unknown => {
   if (typeof value !== "object" || value === null || json.isRawJSON(value)) return value
   if (Array.isArray(value)) return value.map(sorted)

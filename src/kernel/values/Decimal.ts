@@ -7,6 +7,7 @@
  */
 import { BigDecimal, Effect, Option, Predicate, Schema } from "effect"
 import { HttpServerRequest } from "effect/http"
+import { parseJsonText } from "./JsonText.ts"
 
 export const zero = BigDecimal.fromBigInt(0n)
 export const one = BigDecimal.fromBigInt(1n)
@@ -52,10 +53,6 @@ interface NumberText {
 const json = JSON as unknown as {
   readonly rawJSON: (text: string) => NumberText
   readonly isRawJSON?: (value: unknown) => value is NumberText
-  readonly parse: (
-    text: string,
-    revive: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
-  ) => unknown
 }
 
 const isNumberText = (value: unknown): value is NumberText => json.isRawJSON?.(value) === true
@@ -172,10 +169,10 @@ export const mayLoseDigits = (text: string): boolean =>
 /** Parses JSON. Numbers keep all their digits. */
 export const parseJson = (text: string): unknown =>
   mayLoseDigits(text)
-    ? json.parse(text, (_key, value, { source }) =>
+    ? parseJsonText(text, (_key, value, { source }) =>
         typeof value === "number" && source !== undefined ? exact(value, source) : value,
       )
-    : JSON.parse(text)
+    : parseJsonText(text)
 
 /** The path of an amount in a payload, by property names. An array on the path stands for all its items. */
 type PropertyPath = ReadonlyArray<string>

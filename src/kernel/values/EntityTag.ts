@@ -13,6 +13,10 @@ const opaque = (tag: string): string => tag.trim().replace(/^W\//, "").replaceAl
 // Proxies that compress mark the tags that they pass on: Apache's mod_deflate and mod_brotli, and Jetty.
 const MARK = /(?:--?|;)(?:gzip|br|deflate|zstd)$/
 
+/** The tags that the caller's `If-None-Match` names, without quotes and without the marks of proxies. */
+export const tagsIn = (ifNoneMatch: string | undefined): ReadonlyArray<string> =>
+  (ifNoneMatch?.match(MEMBER) ?? []).map((member) => opaque(member).replace(MARK, ""))
+
 /**
  * Whether the caller's `If-None-Match` names this tag, so that the caller's cached copy is current. The record must exist, because `*` names
  * every tag.

@@ -8,6 +8,13 @@ export const Uuid = Schema.String.check(
   Schema.isPattern(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i, { expected: "a UUID" }),
 ).annotate({ format: "uuid" })
 
+/**
+ * The id of an organization: a type of its own, so that no slug or other id takes its place. It comes from a credential, a row or a new
+ * organization. The rest of the code passes it on.
+ */
+export const OrganizationId = Uuid.pipe(Schema.brand("OrganizationId"))
+export type OrganizationId = typeof OrganizationId.Type
+
 // Random bytes are read from the system in blocks: a read costs more than the rest of creating an id.
 const BLOCK_BYTES = 8192
 

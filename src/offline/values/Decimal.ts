@@ -1,4 +1,5 @@
 /** Exact decimals as whole numbers of the smallest unit. */
+import { remembered } from "./Remembered.ts"
 
 const DIGITS = 64
 
@@ -14,15 +15,22 @@ export const capOf = (limit: bigint, percent: bigint): bigint =>
 
 const DECIMAL = /^(-?)(\d{1,64})(?:\.(\d{1,64}))?$/
 
-/** The decimal of a text or of a number as it is printed, `undefined` if there is none. */
-export const decimalOf = (value: unknown): bigint | undefined => {
-  if (typeof value !== "string" && typeof value !== "number" && typeof value !== "bigint") return undefined
-  const [, sign, whole = "", fraction = ""] = DECIMAL.exec(String(value)) ?? []
+const decimalOfText = remembered((text) => {
+  const [, sign, whole = "", fraction = ""] = DECIMAL.exec(text) ?? []
   return sign === undefined ? undefined : BigInt(sign + whole + fraction.padEnd(DIGITS, "0"))
-}
+})
+
+/** A text, or a number as it is printed. Of other values, a text that is no decimal. */
+export const printed = (value: unknown): string =>
+  typeof value === "string" || typeof value === "number" || typeof value === "bigint" ? String(value) : ""
+
+/** The decimal of a text or of a number as it is printed, `undefined` if there is none. */
+export const decimalOf = (value: unknown): bigint | undefined => decimalOfText(printed(value))
 
 /** The text of a decimal, without zeros at its end. */
 export const textOf = (decimal: bigint): string => {
+  const whole = decimal / UNIT
+  if (whole * UNIT === decimal) return String(whole)
   const digits = String(decimal < 0n ? -decimal : decimal).padStart(DIGITS + 1, "0")
   const fraction = digits.slice(-DIGITS).replace(/0+$/, "")
   return (decimal < 0n ? "-" : "") + digits.slice(0, -DIGITS) + (fraction === "" ? "" : `.${fraction}`)

@@ -1,8 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Option } from "effect"
+import type { Command } from "effect/cli"
 import { EVENTS, NOUNS } from "../../../src/cli/remote/Catalog.ts"
 import type { Entry } from "../../../src/cli/remote/Catalog.ts"
-import { makeRemoteCommands } from "../../../src/cli/remote/Commands.ts"
+import { loadRemoteCommands } from "../../../src/cli/remote/Commands.ts"
 import { flagName } from "../../../src/cli/remote/Flags.ts"
 import { readOperations } from "../../../src/cli/remote/Operations.ts"
 import { documents, operationsOf } from "../../openapi/documents.ts"
@@ -22,6 +23,8 @@ const WITHOUT_COMMAND: Readonly<Record<string, string>> = {
   getFeatureFlagManifest: "For the OpenFeature command line",
   evaluateFlag: "For OpenFeature providers",
   evaluateFlags: "For OpenFeature providers",
+  followFlags: "For OpenFeature providers",
+  followChanges: "For products; `keyshelf events` follows what people want to see",
   listPlatformCredentials: LOCAL,
   createPlatformCredential: LOCAL,
   revokePlatformCredential: LOCAL,
@@ -103,8 +106,8 @@ describe("the commands that ask a service", () => {
     }
   })
 
-  it("all have a description", () => {
-    const walk = (commands: ReturnType<typeof makeRemoteCommands>, path: string): number =>
+  it("all have a description", async () => {
+    const walk = (commands: ReadonlyArray<Command.Command.Any>, path: string): number =>
       commands.reduce((count, command) => {
         assert.isNotEmpty(command.description ?? "", `${path} ${command.name}`)
         return (
@@ -116,7 +119,7 @@ describe("the commands that ask a service", () => {
           )
         )
       }, 0)
-    assert.isAbove(walk(makeRemoteCommands(), "keyshelf"), 100)
+    assert.isAbove(walk(await loadRemoteCommands(), "keyshelf"), 100)
   })
 
   it("leave out what an update cannot change", () => {

@@ -4,8 +4,9 @@ import { spawn } from "node:child_process"
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
-import { randomCredential, settings, start } from "../../support/ServiceProcess.ts"
+import { randomCredential, settingsOn, start } from "../../support/ServiceProcess.ts"
 import { temporaryDirectory } from "../../support/temporaryDirectory.ts"
+import { TestDatabase } from "../../support/TestDatabase.ts"
 import { program, shell } from "../shell.ts"
 
 const Issued = Schema.fromJsonString(Schema.Struct({ token: Schema.String }))
@@ -19,7 +20,7 @@ const Problem = Schema.fromJsonString(Schema.Struct({ code: Schema.String }))
 const world = Effect.gen(function* () {
   const directory = yield* temporaryDirectory
   const operator = randomCredential()
-  const env = yield* settings(directory, operator)
+  const env = yield* settingsOn((yield* TestDatabase).url, operator)
   const service = yield* start(["serve"], env)
   yield* service.ready
   const home = { XDG_CONFIG_HOME: join(directory, "config") }
@@ -64,7 +65,7 @@ describe("the command line for daily work", { timeout: 180_000 }, () => {
       assert.match(yield* done("keyshelf events list --since 1h"), /CUSTOMER_CREATION/)
       // A value is removed by null, which only a body can have.
       assert.match(yield* done(`echo '{"domain": null}' | keyshelf customers update globex --body -`), /domain\n/)
-    }).pipe(Effect.scoped),
+    }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer)),
   )
 
   it.live("an import streams a file, names the rows that are rejected, and goes on after an interruption", () =>
@@ -105,7 +106,7 @@ describe("the command line for daily work", { timeout: 180_000 }, () => {
       const missing = yield* shell("keyshelf import customers nowhere.csv", user)
       assert.match(missing.stderr, /The rows cannot be read from nowhere\.csv: .*no such file/)
       assert.isAbove(service.core.length, 0)
-    }).pipe(Effect.scoped),
+    }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer)),
   )
 
   it.live("--json is what the service returns, and --all reads every page", () =>
@@ -127,7 +128,7 @@ describe("the command line for daily work", { timeout: 180_000 }, () => {
       )
       assert.deepStrictEqual([all.items.map(({ slug }) => slug), all.hasMore], [["c-3", "c-2", "c-1"], false])
       assert.strictEqual((yield* done("keyshelf customers list --all --limit 2")).match(/^c-\d/gm)?.length, 3)
-    }).pipe(Effect.scoped),
+    }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer)),
   )
 
   it.live("a failure says why, and its exit code tells scripts what kind it is", () =>
@@ -155,7 +156,7 @@ describe("the command line for daily work", { timeout: 180_000 }, () => {
       }
       const { stderr } = yield* shell("keyshelf customers get nobody --json", user)
       assert.strictEqual((yield* Schema.decodeUnknownEffect(Problem)(stderr)).code, "Customer.NotFound")
-    }).pipe(Effect.scoped),
+    }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer)),
   )
 
   it.live("a profile stores a service and its token, for its owner only", () =>
@@ -190,7 +191,7 @@ describe("the command line for daily work", { timeout: 180_000 }, () => {
       const removed = yield* shell("keyshelf profile remove operator && keyshelf organizations list", home)
       assert.strictEqual(removed.code, 1)
       assert.include(removed.stderr, "No service is chosen.")
-    }).pipe(Effect.scoped),
+    }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer)),
   )
 
   it.live("events tail prints every event once, also if the service is killed and started again", () =>
@@ -230,6 +231,6 @@ describe("the command line for daily work", { timeout: 180_000 }, () => {
         lines.map((line) => (JSON.parse(line) as { readonly data: { readonly slug: string } }).data.slug),
         [0, 1, 2, 3].map((n) => `c-${begin + n}`),
       )
-    }).pipe(Effect.scoped),
+    }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer)),
   )
 })

@@ -123,8 +123,8 @@ func use(client *keyshelf.Client) map[string]any {
 		must(client.Report(ctx, direct))
 	}
 	globex := map[string]any{"targetingKey": instance}
-	must(client.Flags(ctx, globex, 0))
-	flags := must(client.Flags(ctx, globex, 0))
+	must(client.Flags(ctx, globex))
+	flags := must(client.Flags(ctx, globex))
 	answer := offline.Verify(os.Getenv("KEYSHELF_BUNDLE"), offline.Options{
 		Keys:   must(offline.KeySet([]byte(os.Getenv("KEYSHELF_KEYS")))),
 		Issuer: os.Getenv("KEYSHELF_ISSUER"),
@@ -180,7 +180,8 @@ func main() {
 	if os.Args[1] == "away" {
 		play, retries = away, 0
 	}
-	client := must(keyshelf.New(os.Getenv("KEYSHELF_URL"), os.Getenv("KEYSHELF_TOKEN"), keyshelf.WithRetries(retries)))
+	// What is counted is compared with what the service says to each request.
+	client := must(keyshelf.New(os.Getenv("KEYSHELF_URL"), os.Getenv("KEYSHELF_TOKEN"), keyshelf.WithRetries(retries), keyshelf.WithRemote()))
 	if err := json.NewEncoder(os.Stdout).Encode(play(client)); err != nil {
 		log.Fatal(err)
 	}

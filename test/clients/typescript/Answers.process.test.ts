@@ -10,7 +10,8 @@ import {
 import { readVectors } from "../programs.ts"
 import { failureOf, withServer } from "./answering.ts"
 
-const clientOf = (baseUrl: string) => createProductClient({ baseUrl, token: "ksh_0123456789", retries: 0 })
+const clientOf = (baseUrl: string) =>
+  createProductClient({ baseUrl, token: "ksh_0123456789", mode: "remote", retries: 0 })
 
 interface AnswerCase {
   readonly id: string
@@ -69,7 +70,7 @@ describe("responses that are no results, in TypeScript", () => {
       withServer(
         () => ({ status: 200, body }),
         async ({ requests, url }) => {
-          const client = createProductClient({ baseUrl: url, token: "ksh_0123456789" })
+          const client = createProductClient({ baseUrl: url, token: "ksh_0123456789", mode: "remote" })
           const calls = [
             () => client.check("globex-prod", "sso"),
             () => client.report("globex-prod", "api-calls"),
@@ -128,6 +129,7 @@ describe("responses that are no results, in TypeScript", () => {
         const client = createProductClient({
           baseUrl: url,
           token: "ksh_0123456789",
+          mode: "remote",
           retries: 0,
           fetch: async () => new Response(endless(), { headers: { "content-type": "application/json" } }),
         })

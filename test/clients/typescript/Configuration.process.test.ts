@@ -2,12 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { createHmac } from "node:crypto"
 import { inspect } from "node:util"
-import {
-  createProductClient,
-  isServiceAway,
-  lastKnown,
-  verifyWebhook,
-} from "../../../clients/typescript/src/product/node.ts"
+import { createProductClient, isServiceAway, verifyWebhook } from "../../../clients/typescript/src/product/node.ts"
 import type { Amount, ProductClient } from "../../../clients/typescript/src/product/node.ts"
 import { readVectors } from "../programs.ts"
 import { failureOf } from "./answering.ts"
@@ -39,7 +34,7 @@ describe("the vectors of configuration, in TypeScript", () => {
   it("an address is absolute and normalized, and any other fails when the client is made", async () => {
     for (const { address, expected, id } of vectors.addresses) {
       const { fetch, sent } = network()
-      const options = { baseUrl: address as string, token: TOKEN, fetch, retries: 0 }
+      const options = { baseUrl: address as string, token: TOKEN, mode: "remote", fetch, retries: 0 } as const
       if (expected === "INVALID") {
         assertConfiguration(
           thrownBy(() => createProductClient(options)),
@@ -71,11 +66,11 @@ describe("the vectors of configuration, in TypeScript", () => {
   it("a token that a header cannot carry fails when the client is made, or each call if a function returns it", async () => {
     for (const { expected, id, token } of vectors.tokens) {
       const { fetch, sent } = network()
-      const options = { baseUrl: ADDRESS, token: token as string, fetch, retries: 0 }
+      const options = { baseUrl: ADDRESS, token: token as string, mode: "remote", fetch, retries: 0 } as const
       const read = playing({ token: () => token as string })
       const later = playing({ token: async () => token as string })
       const check = ({ client }: { readonly client: ProductClient }) =>
-        client.check("globex-prod", "sso", { whenAway: lastKnown(60_000, "open") })
+        client.check("globex-prod", "sso", { whenAway: "open" })
       if (expected === "INVALID") {
         assertConfiguration(
           thrownBy(() => createProductClient(options)),

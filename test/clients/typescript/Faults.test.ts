@@ -5,12 +5,7 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { inspect } from "node:util"
 import { vi } from "vitest"
-import {
-  createProductClient,
-  isProblem,
-  isServiceAway,
-  lastKnown,
-} from "../../../clients/typescript/src/product/node.ts"
+import { createProductClient, isProblem, isServiceAway } from "../../../clients/typescript/src/product/node.ts"
 import { temporaryDirectory } from "../../support/temporaryDirectory.ts"
 import { failureOf } from "./answering.ts"
 import {
@@ -37,7 +32,7 @@ describe("faults of settings and requests, in TypeScript", () => {
     const { client, sent } = playing({ token: () => Promise.reject(away) })
     for (const call of [
       () => client.check("globex-prod", "sso", { whenAway: "open" }),
-      () => client.flags({ targetingKey: "globex-prod" }, { maxAgeMs: 60_000 }),
+      () => client.flags({ targetingKey: "globex-prod" }, { whenAway: "open" }),
       () => client.acquireSeat("globex-prod", "editors", { holder: "anna" }),
     ]) {
       const error = await failureOf(call())
@@ -62,10 +57,9 @@ describe("faults of settings and requests, in TypeScript", () => {
         (requested) => () => client.check("globex-prod", "exports", any({ requested, ...open })),
       ),
       ...["", "a\ud800", "a\n", 7, null].map((slug) => () => client.check("globex-prod", any(slug), open)),
-      ...["Open", "allow", "", true, {}, { lastKnown: {} }, lastKnown(Number.NaN), lastKnown(-1)].map(
+      ...["Open", "allow", "", true, null, {}].map(
         (whenAway) => () => client.check("globex-prod", "sso", any({ whenAway })),
       ),
-      () => client.check("globex-prod", "sso", any({ whenAway: lastKnown(1, any(lastKnown(1))) })),
       ...["2026-01-31", "soon", new Date(Number.NaN), 7].map(
         (at) => () => client.check("globex-prod", "sso", any({ at, ...open })),
       ),
@@ -83,10 +77,11 @@ describe("faults of settings and requests, in TypeScript", () => {
         { d: [new Date(Number.NaN)] },
         cyclic,
       ].flatMap((value) => [
-        () => client.flags(value, { maxAgeMs: 60_000 }),
+        () => client.flags(value, open),
         () => client.acquireSeat("globex-prod", "editors", { holder: "anna", metadata: value }),
       ]),
-      () => client.flags({}, { maxAgeMs: Number.NaN }),
+      () => client.flags({}, any({ whenAway: "never" })),
+      () => client.refresh("globex-prod"),
       ...[Number.NaN, 0, -1, Infinity].map(
         (ttlSeconds) => () => client.acquireSeat("globex-prod", "editors", { holder: "anna", ttlSeconds }),
       ),

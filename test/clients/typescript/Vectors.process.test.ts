@@ -4,16 +4,16 @@ import { Effect } from "effect"
 import { isServiceAway, ProblemError } from "../../../clients/typescript/src/Errors.ts"
 import { delayBeforeRetry, isAway } from "../../../clients/typescript/src/Retry.ts"
 import type { Attempt } from "../../../clients/typescript/src/Retry.ts"
-import { lastKnown, makeKnownAnswers } from "../../../clients/typescript/src/product/Away.ts"
-import type { Answer, WhenAway } from "../../../clients/typescript/src/product/Away.ts"
-import { FlushFailed } from "../../../clients/typescript/src/product/UsageBuffer.ts"
+import type { Answer } from "../../../clients/typescript/src/product/Away.ts"
+import { FlushFailed } from "../../../clients/typescript/src/product/UsageErrors.ts"
 import type { BufferedReport } from "../../../clients/typescript/src/product/UsageBuffer.ts"
 import { createProductClient } from "../../../clients/typescript/src/product/index.ts"
 import { verifyWebhook, WebhookRejected } from "../../../clients/typescript/src/product/Webhooks.ts"
 import { readVectors } from "../programs.ts"
 import { withServer } from "./answering.ts"
 
-const clientOf = (baseUrl: string) => createProductClient({ baseUrl, token: "ksh_0123456789", retries: 0 })
+const clientOf = (baseUrl: string) =>
+  createProductClient({ baseUrl, token: "ksh_0123456789", mode: "remote", retries: 0 })
 
 const AMOUNTS = ["limit", "usage", "remaining", "overage"] as const
 
@@ -61,30 +61,6 @@ interface CheckCase {
   readonly expected: unknown
 }
 
-interface AwayCase {
-  readonly known: ReadonlyArray<{
-    readonly instance: string
-    readonly entitlement: string
-    readonly requested: string
-    readonly at: number
-    readonly monotonicAt?: number
-    readonly answer: Partial<Answer>
-  }>
-  readonly call: {
-    readonly instance: string
-    readonly entitlement: string
-    readonly requested: string
-    readonly now: number
-    readonly monotonicNow?: number
-  }
-  readonly policy: {
-    readonly whenAway: "fail" | "open" | "closed" | "lastKnown"
-    readonly maxAgeSeconds?: number
-    readonly otherwise?: "fail" | "open" | "closed"
-  }
-  readonly expected: unknown
-}
-
 interface Reports {
   readonly source: string
   readonly reports: ReadonlyArray<{
@@ -104,23 +80,6 @@ interface Reports {
     readonly expected: { readonly left: ReadonlyArray<string> } & Readonly<Record<string, unknown>>
   }>
 }
-
-const emptyAnswer: Answer = {
-  entitlement: "",
-  allowed: false,
-  reason: "",
-  limit: null,
-  usage: null,
-  remaining: null,
-  overage: null,
-  currentPeriodStart: null,
-  currentPeriodEnd: null,
-  source: "service",
-  ageMs: 0,
-}
-
-/** What both clocks show at a time in seconds. */
-const readingOf = (at: number, monotonic = at) => ({ wall: at * 1000, monotonic: monotonic * 1000 })
 
 describe("the vectors, in TypeScript", () => {
   it("retries", () => {
@@ -191,36 +150,6 @@ describe("the vectors, in TypeScript", () => {
     ),
   )
 
-  it("answers while the service is away", () => {
-    for (const { call, expected, id, known: seen, policy } of casesOf<AwayCase>("away")) {
-      const known = makeKnownAnswers()
-      for (const { answer, at, entitlement, instance, monotonicAt, requested } of seen) {
-        known.remember(instance, requested, { ...emptyAnswer, entitlement, ...answer }, readingOf(at, monotonicAt))
-      }
-      const whenAway: WhenAway =
-        policy.whenAway === "lastKnown"
-          ? lastKnown((policy.maxAgeSeconds ?? 0) * 1000, policy.otherwise ?? "fail")
-          : policy.whenAway
-      const answer = known.recall(
-        call.instance,
-        call.entitlement,
-        call.requested,
-        whenAway,
-        readingOf(call.now, call.monotonicNow),
-      )
-      const actual =
-        answer === undefined
-          ? "AWAY"
-          : {
-              allowed: answer.allowed,
-              reason: answer.reason,
-              source: answer.source,
-              ageSeconds: answer.ageMs === null ? null : answer.ageMs / 1000,
-            }
-      assert.deepStrictEqual(actual, expected, id)
-    }
-  })
-
   it.live("reports", () => {
     const { reports, source } = readVectors<Reports>("reports")
     return withServer(
@@ -253,6 +182,7 @@ describe("the vectors, in TypeScript", () => {
           const buffer = await createProductClient({
             baseUrl: url,
             token: "ksh_0123456789",
+            mode: "remote",
             retries: 0,
             fetch: (input, init) =>
               fetch(input, { ...init, headers: { ...(init?.headers as object), ...Object.fromEntries(headers) } }),

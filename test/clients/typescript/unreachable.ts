@@ -47,7 +47,10 @@ export const network = () => {
 /** A client whose calls are answered by a policy: `allowed` is the answer of `"open"`. */
 export const playing = (options: Partial<ClientOptions> = {}) => {
   const { fetch, sent } = network()
-  return { sent, client: createProductClient({ baseUrl: ADDRESS, token: TOKEN, retries: 0, fetch, ...options }) }
+  return {
+    sent,
+    client: createProductClient({ baseUrl: ADDRESS, token: TOKEN, mode: "remote", retries: 0, fetch, ...options }),
+  }
 }
 
 /** What a function throws. */

@@ -51,9 +51,9 @@ describeConsole("the console: feature flags", (it) => {
         await page.getByRole("link", { name: "dark-mode" }).click()
         await page.getByText("For 25 % of the targeting keys, serve the variant on.").waitFor()
         await page.getByText("Otherwise, serve the default variant off.").waitFor()
-        await page.getByText("You can read this.").waitFor()
-        assert.strictEqual(await page.getByRole("button", { name: /Edit|Add a targeting|Turn off/ }).count(), 0)
-        await page.getByRole("tab", { name: "Try out" }).click()
+        await page.getByText("Read-only:").waitFor()
+        assert.strictEqual(await page.getByRole("button", { name: /Edit|Add a rule|Turn off/ }).count(), 0)
+        await page.getByRole("tab", { name: "Test" }).click()
         await page.getByRole("button", { name: "Evaluate" }).click()
         // The error of OFREP, which is no problem document.
         await page.getByText('The flag "dark-mode" needs a targeting key.').waitFor()
@@ -92,9 +92,9 @@ describeConsole("the console: feature flags", (it) => {
           await textbox(page, "Name").fill("New checkout")
           await press(page, "Create")
           await titled(page, "New checkout")
-          await page.getByText("No targetings").waitFor()
+          await page.getByText("No rules").waitFor()
 
-          await page.getByRole("button", { name: "Add a targeting" }).click()
+          await page.getByRole("button", { name: "Add a rule" }).click()
           await textbox(page, "Name").fill("Customers who pay")
           await textbox(page, "Attribute").fill("plan")
           await select(page, /Operator/, "is more than")
@@ -110,9 +110,9 @@ describeConsole("the console: feature flags", (it) => {
           await press(page, "Save")
           await closed(page)
 
-          await page.getByRole("button", { name: "Add a targeting" }).click()
+          await page.getByRole("button", { name: "Add a rule" }).click()
           await page.getByText("JSON", { exact: true }).click()
-          await textbox(page, "Targeting (JSON)").fill(
+          await textbox(page, "Rule (JSON)").fill(
             JSON.stringify({
               name: "Nobody on beta",
               variant: "off",
@@ -121,7 +121,7 @@ describeConsole("the console: feature flags", (it) => {
           )
           await press(page, "Save")
           await closed(page)
-          const rules = page.getByRole("list", { name: "Targetings" }).getByRole("listitem")
+          const rules = page.getByRole("list", { name: "Rules" }).getByRole("listitem")
           assert.match(await rules.first().innerText(), /Customers who pay/)
           await page.getByRole("button", { name: "Move Nobody on beta up" }).click()
           await rules.first().getByText("Nobody on beta").waitFor()
@@ -129,7 +129,7 @@ describeConsole("the console: feature flags", (it) => {
           await page.waitForFunction("document.activeElement.getAttribute('aria-label') === 'Move Nobody on beta down'")
           await checkBoth(page, "targetings")
 
-          await page.getByRole("tab", { name: "Try out" }).click()
+          await page.getByRole("tab", { name: "Test" }).click()
           await page.getByRole("button", { name: "Remove beta" }).click()
           await evaluate("pro")
           await page.getByText("TARGETING_MATCH", { exact: true }).waitFor()

@@ -74,7 +74,6 @@ describeConsole("the console: license migrations", (it) => {
         yield* Effect.promise(async () => {
           await page.setViewportSize(WIDE.viewport)
           await open(page, core, "/licenses/move?tab=activity")
-          await page.getByText("Its grants").click()
           await button(page, "License entitlement assigned").first().waitFor()
           await open(page, core, "/licenses/move")
           await button(page, "Remove the grant of sso").click()

@@ -18,7 +18,7 @@ const grant = async (page: Page, slug: string, value: string) => {
 
 /** Does what was run dry. */
 const confirm = async (page: Page, name: string) => {
-  await page.getByText(/^Dry run of/).waitFor()
+  await page.getByText(/^Preview,/).waitFor()
   await button(page.getByRole("dialog"), name).click()
   await closed(page)
 }
@@ -98,7 +98,7 @@ describeConsole("the console: licenses", (it) => {
           await page.getByRole("tab", { name: "Versions" }).click()
           const table = page.getByRole("region", { name: "Versions" })
           await table.getByRole("row", { name: /sso.*Differs.*Not granted.*Yes/ }).waitFor()
-          await choose(page, "Version of another family", "enterprise-2", "enterprise-2")
+          await choose(page, "Compare with another license", "enterprise-2", "enterprise-2")
           await button(page, "Compare").click()
           await table.getByRole("columnheader", { name: /enterprise-2/ }).waitFor()
           await page.waitForURL(/compare=/)
@@ -111,6 +111,63 @@ describeConsole("the console: licenses", (it) => {
           await page.getByText("Default", { exact: true }).waitFor()
         })
         assert.deepInclude((yield* call("GET", "/licenses/scale-v2")).body, { versionName: "2027", isDefault: true })
+      }),
+    120_000,
+  )
+
+  it.effect(
+    "sets for how long products decide without the service, and what answers after that",
+    () =>
+      Effect.gen(function* () {
+        const { browser, call, core, furnished } = yield* World
+        yield* call("POST", "/licenses", { name: "Away", slug: "away", type: "PAID" })
+        const { page } = yield* browser.newTab(WIDE)
+        const dialog = page.getByRole("dialog")
+        const fact = (text: string) => page.locator(".page-facts").getByText(text).waitFor()
+        const save = async () => {
+          await button(dialog, "Continue").click()
+          await confirm(page, "Save")
+        }
+        yield* Effect.promise(async () => {
+          await signIn(page, core, furnished.token)
+          await open(page, core, "/licenses/away")
+          await fact("Without the service: 7 days, then deny everything")
+          await button(page, "Edit").click()
+          assert.strictEqual(await textbox(page, "For at most").inputValue(), "7")
+          await textbox(page, "For at most").fill("100")
+          await button(dialog, "Continue").click()
+          await assertErrorAt(textbox(page, "For at most"), /7776000/)
+          assert.deepStrictEqual(await violationsIn(page), [])
+          await textbox(page, "For at most").fill("36")
+          await select(page, /For at most: unit/, "Hours")
+          await select(page, /After that/, "Keep deciding by the snapshot")
+          await save()
+          await fact("Without the service: 36 hours, then keep deciding by the snapshot")
+          await button(page, "Edit").click()
+          assert.strictEqual(await textbox(page, "For at most").inputValue(), "36")
+        })
+        assert.deepStrictEqual((yield* call("GET", "/licenses/away")).body.away, {
+          staleSeconds: 129_600,
+          then: "ALLOW",
+        })
+        // Someone else changes the answer while the form is open: only the time that was typed is sent.
+        yield* call("PUT", "/licenses/away", { away: { then: "DENY" } })
+        yield* Effect.promise(async () => {
+          await select(page, /For at most: unit/, "Days")
+          await textbox(page, "For at most").fill("3")
+          await save()
+          await fact("Without the service: 3 days, then deny everything")
+          await button(page, "New version").click()
+          assert.strictEqual(await textbox(page, "For at most").inputValue(), "3")
+          await textbox(page, "For at most").fill("90")
+          await select(page, /For at most: unit/, "Minutes")
+          await button(dialog, "Create").click()
+          await fact("Without the service: 90 minutes, then deny everything")
+        })
+        assert.deepStrictEqual((yield* call("GET", "/licenses/away-v2")).body.away, {
+          staleSeconds: 5400,
+          then: "DENY",
+        })
       }),
     120_000,
   )
@@ -135,7 +192,7 @@ describeConsole("the console: licenses", (it) => {
         ] as const) {
           await open(page, core, path)
           await page.getByRole("link", { name: shown }).first().waitFor()
-          await page.getByText("You can read this.").waitFor()
+          await page.getByText("Read-only:").waitFor()
           // Filters and the way out are no buttons that write.
           const names = await page.locator("main").getByRole("button").allInnerTexts()
           assert.deepStrictEqual(

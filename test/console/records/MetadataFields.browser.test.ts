@@ -101,7 +101,7 @@ describeConsole("the console: metadata fields", (it) => {
         }
         await signIn(other.page, core, reading)
         await open(other.page, core, "/metadata-fields")
-        await other.page.getByText("You can read this.").waitFor()
+        await other.page.getByText("Read-only:").waitFor()
         assert.strictEqual(await other.page.getByRole("button", { name: "New field" }).count(), 0)
         await other.page.getByRole("link", { name: "Region" }).first().click()
         await other.page.getByText("Checking values needs the scope write:metadata_fields.").waitFor()

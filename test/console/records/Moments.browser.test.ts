@@ -47,7 +47,7 @@ describeConsole("the console: fields for moments", (it) => {
           await expires.fill("2099-06-30T12:00")
           await said(page).waitFor({ state: "detached" })
           await press(page, "Create")
-          await page.getByText("I have stored it").click()
+          await page.getByText("I have saved it").click()
           await press(page, "Done")
 
           await open(page, core, "/service-accounts/build-pipeline")

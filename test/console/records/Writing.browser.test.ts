@@ -29,7 +29,7 @@ describeConsole("the console: writing", (it) => {
         assert.deepStrictEqual(await violationsIn(page), [])
         await dialog.getByRole("button", { name: "Issue a token" }).click()
         const value = await page.getByRole("textbox", { name: "The token" }).inputValue()
-        await page.getByText("I have stored it").click()
+        await page.getByText("I have saved it").click()
         await page.getByRole("button", { name: "Done" }).click()
         await page.getByText(`...${value.slice(-4)}`).waitFor()
         assert.notInclude(await page.content(), value)
@@ -148,7 +148,7 @@ describeConsole("the console: writing", (it) => {
         assertClean(tab, core, "the page of a deleted group")
         // Nothing of it was kept either.
         await page.goBack()
-        await page.locator("main .failure").waitFor()
+        await page.getByRole("link", { name: "Back to groups" }).waitFor()
       })
     }),
   )

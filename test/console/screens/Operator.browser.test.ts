@@ -37,7 +37,7 @@ const takeSecret = async (page: Page, title: string): Promise<string> => {
   await field.waitFor()
   assert.deepStrictEqual(await violationsIn(page), [])
   const secret = await field.inputValue()
-  await page.getByText("I have stored it").click()
+  await page.getByText("I have saved it").click()
   await page.getByRole("button", { name: "Done" }).click()
   return secret
 }
@@ -96,7 +96,10 @@ describeConsole("the console: the work of an operator", (it) => {
           await page.getByRole("tab", { name: "Connectors" }).click()
           await page.getByText("All connectors, including those").click()
           await page.getByText("service.integration.crm.hubspot").click()
+          // The status of the role, which was saved before, may still be there.
+          const saved = page.waitForResponse((response) => response.request().method() === "PUT" && response.ok())
           await press(page, "Save")
+          await saved
           await page.getByRole("status").getByText("Saved").waitFor()
           return new URL(page.url()).pathname.split("/").at(-1) ?? ""
         })
@@ -141,9 +144,9 @@ describeConsole("the console: the work of an operator", (it) => {
       const token = yield* Effect.promise(async () => {
         await signIn(page, platform, operator)
         await goTo(page, `/organizations/${furnished.organizationId}?tab=tokens`)
-        await press(page, "Open as")
+        await press(page, "Sign in as this organization")
         await dialogOf(page).getByRole("button", { name: "Issue the token" }).click()
-        const secret = await takeSecret(page, "The organization's token")
+        const secret = await takeSecret(page, "One-hour token")
         assert.notInclude(await traces(page), secret)
         return secret
       })

@@ -74,7 +74,7 @@ describeConsole("the console: questions of support", (it) => {
         yield* asked("What changed on this instance, by whom?", async ({ click, find }) => {
           await find(INSTANCE, RESULT)
           await click(page.getByRole("tab", { name: "Activity" }))
-          await page.getByRole("button", { name: "Instance creation" }).waitFor()
+          await page.getByRole("button", { name: "Instance created" }).waitFor()
         })
         yield* asked("Whose is this id of another system?", async ({ find }) => {
           await find("crm-4706", /crm-4706/)
@@ -124,11 +124,14 @@ describeConsole("the console: questions of support", (it) => {
         })
         yield* call("POST", "/customers", { name: "Deployed", slug: "deployed" }, deployer.body.token)
         yield* asked("Whose token did this? Stop it", async ({ click }) => {
-          await click(page.getByRole("link", { name: "Build pipeline" }).first())
+          const row = page.getByRole("row", { name: /Customer created.*deployed/ })
+          await click(row.getByRole("button", { name: "Customer created" }))
           await click(page.getByRole("button", { name: "Revoke Deployer" }))
-          await click(page.getByRole("dialog").getByRole("button", { name: "Revoke" }))
-          await page.getByText("Revoked", { exact: true }).waitFor()
+          await click(page.getByRole("dialog", { name: /Deployer/ }).getByRole("button", { name: "Revoke" }))
+          await page.getByRole("dialog").getByText("Revoked", { exact: true }).waitFor()
         })
+        const { status } = yield* call("GET", "/me", undefined, deployer.body.token)
+        assert.strictEqual(status, 401)
       }),
     120_000,
   )

@@ -89,7 +89,7 @@ describeConsole("the console: states of screens, the keyboard, live changes", (i
         await open(page, core, "/customers")
         await page.getByRole("link", { name: "Acme Media" }).waitFor()
         assert.strictEqual(await page.getByRole("button", { name: "New customer" }).count(), 0)
-        await page.getByText("You can read this.").waitFor()
+        await page.getByText("Read-only:").waitFor()
         assert.deepStrictEqual(await page.getByRole("navigation").getByRole("link").allInnerTexts(), [
           "Overview",
           "Customers",
@@ -114,9 +114,9 @@ describeConsole("the console: states of screens, the keyboard, live changes", (i
         await signIn(page, core, furnished.token)
         await open(page, core, "/settings")
         await page.getByText("Dark", { exact: true }).click()
-        await page.getByText("Single-letter shortcuts").click()
-        await page.getByRole("button", { name: "Announce a key: Event log" }).click()
-        await page.getByRole("dialog").getByRole("button", { name: "Announce a key: Event log" }).click()
+        await page.getByText("Single-key shortcuts").click()
+        await page.getByRole("button", { name: "Add a signing key for event log" }).click()
+        await page.getByRole("dialog").getByRole("button", { name: "Add a signing key for event log" }).click()
         await page.getByRole("dialog").waitFor({ state: "detached" })
         await page.getByRole("table", { name: "Signing keys" }).getByText("Event log").first().waitFor()
         assert.deepStrictEqual(await violationsIn(page), [])

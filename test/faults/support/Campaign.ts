@@ -18,6 +18,7 @@ import { retention } from "../scenarios/retention.ts"
 import { shutdown, terminations } from "../scenarios/shutdown.ts"
 import { signals } from "../scenarios/signals.ts"
 import { steps } from "../scenarios/steps.ts"
+import { products, tranches } from "../scenarios/tranches.ts"
 import { invariants } from "./Checker.ts"
 import type { Server } from "./Installation.ts"
 import { random } from "./Random.ts"
@@ -27,6 +28,8 @@ import type { ScenarioOptions, Verdict } from "./World.ts"
 export const faults = {
   kills,
   cap,
+  tranches,
+  products,
   steps,
   poolers,
   shutdown,

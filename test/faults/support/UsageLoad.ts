@@ -5,6 +5,7 @@
 import { Deferred, Effect, Predicate } from "effect"
 import { request } from "../../support/http.ts"
 import type { HttpResponse } from "../../support/http.ts"
+import { createCatalog } from "./Catalog.ts"
 import { call } from "./Installation.ts"
 import type { AnyNode, Installation, Tenant } from "./Installation.ts"
 import type { Random } from "./Random.ts"
@@ -79,20 +80,6 @@ const settle = async (nodes: readonly [AnyNode, AnyNode], owner: Tenant, operati
   }
 }
 
-const createCatalog = Effect.fnUntraced(function* (node: AnyNode, { token }: Tenant, instances: ReadonlyArray<string>) {
-  const create = (path: string, body: object) => call("POST", `${node.core}/api${path}`, token, body)
-  yield* create("/licenses", { name: "Pro", slug: "pro", type: "PAID" })
-  yield* create("/entitlements", { name: ENTITLEMENT, slug: ENTITLEMENT, type: "NUMBER", aggregationMethod: "SUM" })
-  yield* create("/licenses/pro/entitlements", { entitlementSlug: ENTITLEMENT, value: CAP })
-  yield* create("/customers", { name: "Acme", slug: "acme" })
-  const dates = { startLicenseDate: "2025-01-01T00:00:00Z", endLicenseDate: "2099-01-01T00:00:00Z" }
-  yield* Effect.forEach(
-    instances,
-    (slug) => create("/instances", { name: slug, slug, customerSlug: "acme", licenseSlug: "pro", ...dates }),
-    { concurrency: 4, discard: true },
-  )
-})
-
 /** Reads what is stored of each instance, through each node and in the database. */
 const storedUsage = Effect.fnUntraced(function* (
   { sql }: Installation,
@@ -138,7 +125,7 @@ export const beginUsage = Effect.fnUntraced(function* (options: {
     { length: Math.ceil((perSecond * Math.max(seconds, 1)) / OPERATIONS_PER_INSTANCE) + 1 },
     (_, index) => `site-${index}`,
   )
-  yield* createCatalog(nodes[0], owner, instances)
+  yield* createCatalog(nodes[0], owner, { entitlement: ENTITLEMENT, cap: CAP, instances })
   const operations: Array<UsageOperation> = []
   const load = { isEnding: false }
   const client = async () => {

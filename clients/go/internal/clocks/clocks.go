@@ -2,19 +2,23 @@
 // sleeps, the other one may be set: neither is enough alone.
 package clocks
 
-import (
-	"math"
-	"time"
-)
-
-// Unlimited is an age that is not known.
-const Unlimited = time.Duration(math.MaxInt64)
+import "time"
 
 // Reading is what both clocks show.
 type Reading struct {
 	Wall time.Time
 	// Monotonic is the time since the program started.
 	Monotonic time.Duration
+}
+
+// Clock is the time and the dice of a client.
+type Clock struct {
+	// Read reads both clocks. The wall clock may be set at any time; the monotonic one never goes back.
+	Read func() Reading
+	// Random is from 0 to 1.
+	Random func() float64
+	// After runs work once, after a time. The function cancels it.
+	After func(delay time.Duration, work func()) (cancel func())
 }
 
 var started = time.Now()
@@ -35,13 +39,4 @@ func Elapsed(since, now Reading) time.Duration {
 		return 0
 	}
 	return elapsed
-}
-
-// Age is the age of an answer. It is Unlimited if the clock was set back to before the answer: it is not known then how
-// long the machine slept, and setting the clock must not keep an answer alive.
-func Age(since, now Reading) time.Duration {
-	if now.Wall.Before(since.Wall) {
-		return Unlimited
-	}
-	return Elapsed(since, now)
 }

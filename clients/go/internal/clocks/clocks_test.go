@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestAnAgeFollowsTheClockThatShowsMore(t *testing.T) {
+func TestTimeFollowsTheClockThatShowsMore(t *testing.T) {
 	since := Reading{time.Unix(1_000_000, 0), time.Hour}
 	day := 24 * time.Hour
 	for _, one := range []struct {
@@ -13,19 +13,15 @@ func TestAnAgeFollowsTheClockThatShowsMore(t *testing.T) {
 		wall, monotonic, expected time.Duration
 	}{
 		{"both go on", time.Minute, time.Minute, time.Minute},
-		{"set back within the age", time.Second, time.Minute, time.Minute},
 		{"slept", day, time.Second, day},
 		{"set forward", day, time.Minute, day},
-		{"set back by a week", -6 * day, day, Unlimited},
-		{"set back while it slept", -day, 0, Unlimited},
+		{"set back", -day, time.Minute, time.Minute},
+		{"set back while it slept", -day, 0, 0},
 	} {
 		now := Reading{since.Wall.Add(one.wall), since.Monotonic + one.monotonic}
-		if age := Age(since, now); age != one.expected {
-			t.Errorf("%s: %v", one.name, age)
+		if elapsed := Elapsed(since, now); elapsed != one.expected {
+			t.Errorf("%s: %v", one.name, elapsed)
 		}
-	}
-	if elapsed := Elapsed(since, Reading{since.Wall.Add(-day), since.Monotonic + time.Minute}); elapsed != time.Minute {
-		t.Error(elapsed)
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"runtime"
+
+	"keyshelf.example/keyshelf/internal/files"
 )
 
 const format = "keyshelf-usage-buffer"
@@ -43,7 +43,10 @@ func Open(path, source string) (*Journal, error) {
 	if path == "" {
 		return journal, nil
 	}
-	lock, err := lockFile(path + ".lock")
+	lock, err := files.Lock(path + ".lock")
+	if errors.Is(err, files.ErrLocked) {
+		return nil, ErrLocked
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -149,45 +152,16 @@ func (journal *Journal) replace(lines [][]byte) error {
 		return err
 	}
 	content := bytes.Join(append([][]byte{first}, lines...), []byte("\n"))
-	fresh, err := os.OpenFile(journal.path+".new", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	if _, err = fresh.Write(append(content, '\n')); err == nil {
-		err = fresh.Sync()
-	}
-	if closed := fresh.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return err
-	}
-	// Windows replaces no file that is open.
 	if journal.file != nil {
 		if err := journal.file.Close(); err != nil {
 			return err
 		}
 		journal.file = nil
 	}
-	renamed := os.Rename(journal.path+".new", journal.path)
-	if journal.file, err = os.OpenFile(journal.path, os.O_RDWR, 0o600); err != nil || renamed != nil {
-		if renamed != nil {
-			return renamed
-		}
-		return err
+	replaced := files.Replace(journal.path, append(content, '\n'))
+	journal.file, err = os.OpenFile(journal.path, os.O_RDWR, 0o600)
+	if replaced != nil {
+		return replaced
 	}
-	return syncFolder(filepath.Dir(journal.path))
-}
-
-// syncFolder makes a new name safe. Windows cannot open a folder.
-func syncFolder(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	folder, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer folder.Close()
-	return folder.Sync()
+	return err
 }

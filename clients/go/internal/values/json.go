@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"math/big"
+	"strconv"
 	"unicode/utf8"
 )
 
@@ -86,6 +87,9 @@ func Count(value any) (int64, bool) {
 	number, ok := value.(json.Number)
 	if !ok {
 		return 0, false
+	}
+	if small, err := strconv.ParseInt(number.String(), 10, 64); err == nil {
+		return small, small >= 0 && small <= MaxSafe
 	}
 	plain, ok := Plain(number.String())
 	if !ok {

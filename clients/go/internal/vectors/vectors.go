@@ -26,6 +26,49 @@ func Read(t *testing.T, name string, into any) {
 	}
 }
 
+// LocalCase is a case of local decisions.
+type LocalCase struct {
+	ID, Kind string
+	Given    json.RawMessage
+	Expected json.RawMessage
+}
+
+// LocalDecisions are the cases of local decisions: those of all clients, or of the file that KEYSHELF_LOCAL_DECISIONS names.
+type LocalDecisions struct {
+	Base  json.RawMessage
+	Cases []LocalCase
+}
+
+// ReadLocal reads local decisions.
+func ReadLocal(t *testing.T) (file LocalDecisions) {
+	t.Helper()
+	path := os.Getenv("KEYSHELF_LOCAL_DECISIONS")
+	if path == "" {
+		Read(t, "local-decisions", &file)
+		return file
+	}
+	data, err := os.ReadFile(filepath.Clean(path))
+	if err == nil {
+		err = json.Unmarshal(data, &file)
+	}
+	if err != nil || len(file.Cases) == 0 {
+		t.Fatal("the file has no cases", err)
+	}
+	return file
+}
+
+// EachLocal runs a test for each case of a kind.
+func EachLocal(t *testing.T, kind string, run func(*testing.T, LocalCase)) {
+	t.Helper()
+	for _, one := range ReadLocal(t).Cases {
+		if one.Kind != kind {
+			continue
+		}
+		one := one
+		t.Run(one.ID, func(t *testing.T) { run(t, one) })
+	}
+}
+
 // Equal compares what a value is in JSON with what is expected.
 func Equal(t *testing.T, actual, expected any) {
 	t.Helper()

@@ -60,8 +60,8 @@ func Key(text string) error {
 	return nil
 }
 
-// encode writes JSON. A text that is not UTF-8 is an error: the encoder would replace some of its bytes.
-func encode(value any) ([]byte, error) {
+// Encode writes JSON. A text that is not UTF-8 is an error: the encoder would replace some of its bytes.
+func Encode(value any) ([]byte, error) {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)
 	encoder.SetEscapeHTML(false)

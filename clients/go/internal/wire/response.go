@@ -24,11 +24,15 @@ const (
 	Nothing
 	// Any is JSON or nothing.
 	Any
+	// Token is a signed text.
+	Token
 )
 
 const (
 	jsonType     = "application/json"
 	problemType  = "application/problem+json"
+	tokenType    = "application/jwt"
+	streamType   = "text/event-stream"
 	problemURN   = "urn:keyshelf:problem:"
 	ofrepPath    = "/api/ofrep/"
 	foreignStart = "HTTP."
@@ -56,8 +60,11 @@ func isJSON(contentType string) bool {
 func isResult(status int, contentType string, promise Promise) bool {
 	switch status {
 	case http.StatusNoContent:
-		return promise != JSON
+		return promise == Nothing || promise == Any
 	case http.StatusOK, http.StatusCreated, http.StatusAccepted:
+		if promise == Token {
+			return mediaType(contentType) == tokenType
+		}
 		return promise != Nothing && isJSON(contentType)
 	default:
 		return false

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"errors"
 	"math"
 	"net/http"
 	"regexp"
@@ -61,4 +62,15 @@ func (outcome Outcome) requestedDelay() (float64, bool) {
 		return 0, false
 	}
 	return float64(date.Sub(outcome.Now)) / float64(time.Millisecond), true
+}
+
+// RetryAfter is how long a response wants the service to be left alone, 0 if it does not say it.
+func RetryAfter(err error) time.Duration {
+	var problem *ProblemError
+	if !errors.As(err, &problem) {
+		return 0
+	}
+	millis, _ := problem.outcome().requestedDelay()
+	// A duration has room for 292 years.
+	return time.Duration(math.Min(millis, 1e12) * float64(time.Millisecond))
 }

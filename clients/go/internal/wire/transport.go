@@ -21,6 +21,9 @@ const Version = "0.1.0"
 // maxBytes is the maximum size of a response. A page without an end must not fill the memory.
 const maxBytes = 64 << 20
 
+// maxProblemBytes is that of a problem which a stream is rejected with.
+const maxProblemBytes = 1 << 20
+
 // Transport sends requests of one credential. Goroutines may share it.
 type Transport struct {
 	BaseURL string
@@ -49,6 +52,18 @@ type Request struct {
 	Promise Promise
 }
 
+// encoded is the body as it is sent, nil if there is none.
+func (request *Request) encoded() ([]byte, error) {
+	if request.Body == nil {
+		return nil, nil
+	}
+	body, err := Encode(request.Body)
+	if err != nil {
+		return nil, fmt.Errorf("keyshelf: %w", err)
+	}
+	return body, nil
+}
+
 // Response is a result of the service, or 304.
 type Response struct {
 	Status int
@@ -59,12 +74,9 @@ type Response struct {
 // Send sends a request. It fails with a *ProblemError, a *ConnectionError, or the error of ctx; before anything is sent
 // with a *ConfigurationError, or with another error for a fault of the request.
 func (transport *Transport) Send(ctx context.Context, request Request) (*Response, error) {
-	var body []byte
-	if request.Body != nil {
-		var err error
-		if body, err = encode(request.Body); err != nil {
-			return nil, fmt.Errorf("keyshelf: %w", err)
-		}
+	body, err := request.encoded()
+	if err != nil {
+		return nil, err
 	}
 	if request.IdempotencyKey != "" {
 		if err := Key(request.IdempotencyKey); err != nil {
@@ -89,7 +101,7 @@ func (transport *Transport) Send(ctx context.Context, request Request) (*Respons
 		} else if connection := (*ConnectionError)(nil); !errors.As(err, &connection) || connection.isForeign {
 			return nil, err
 		}
-		millis, again := outcome.Delay(attempt, transport.Retries, isIdempotent, random())
+		millis, again := outcome.Delay(attempt, transport.Retries, isIdempotent, Random())
 		delay := time.Duration(millis * float64(time.Millisecond))
 		ends, _ := bounded.Deadline()
 		if !again || time.Until(ends) <= delay {
@@ -103,24 +115,87 @@ func (transport *Transport) Send(ctx context.Context, request Request) (*Respons
 	}
 }
 
-func (transport *Transport) exchange(ctx context.Context, request Request, body []byte) (*Response, error) {
+// Once sends a request, and repeats nothing.
+func (transport *Transport) Once(ctx context.Context, request Request) (*Response, error) {
+	body, err := request.encoded()
+	if err != nil {
+		return nil, err
+	}
+	return transport.exchange(ctx, request, body)
+}
+
+// Stream opens a stream of server-sent events. It ends with its context.
+func (transport *Transport) Stream(ctx context.Context, request Request) (io.ReadCloser, error) {
+	attempt, cancel := context.WithCancel(ctx)
+	// Only the time until it opens is bound.
+	timer := time.AfterFunc(transport.Timeout, cancel)
+	sent, err := transport.request(attempt, request, nil)
+	if err != nil {
+		timer.Stop()
+		cancel()
+		return nil, err
+	}
+	sent.Header.Set("accept", streamType)
+	received, err := transport.HTTP.Do(sent)
+	if !timer.Stop() && err == nil {
+		received.Body.Close()
+		err = context.DeadlineExceeded
+	}
+	if err != nil {
+		cancel()
+		return nil, transport.Lost(err)
+	}
+	status, contentType := received.StatusCode, received.Header.Get("content-type")
+	if status == http.StatusOK && mediaType(contentType) == streamType {
+		return stream{received.Body, cancel}, nil
+	}
+	defer cancel()
+	defer received.Body.Close()
+	if status < http.StatusMultipleChoices {
+		return nil, transport.Foreign(fmt.Errorf("the response of the type %q is no stream", contentType))
+	}
+	content, _ := io.ReadAll(io.LimitReader(received.Body, maxProblemBytes))
+	return nil, NewProblem(status, received.Header, request.Path, content)
+}
+
+// stream frees what its request has when it is closed.
+type stream struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+}
+
+func (stream stream) Close() error {
+	stream.cancel()
+	return stream.ReadCloser.Close()
+}
+
+// request makes a request with what each has.
+func (transport *Transport) request(ctx context.Context, request Request, body []byte) (*http.Request, error) {
 	authorization, err := transport.authorization(ctx)
 	if err != nil {
 		return nil, err
 	}
-	attempt, cancel := context.WithTimeout(ctx, transport.Timeout)
-	defer cancel()
 	target := transport.BaseURL + request.Path
 	if len(request.Query) > 0 {
 		target += "?" + request.Query.Encode()
 	}
-	sent, err := http.NewRequestWithContext(attempt, request.Method, target, bytes.NewReader(body))
+	sent, err := http.NewRequestWithContext(ctx, request.Method, target, bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("keyshelf: %w", err)
 	}
 	sent.Header.Set("accept", "application/json")
 	sent.Header.Set("user-agent", "keyshelf-go/"+Version)
 	sent.Header.Set("authorization", authorization)
+	return sent, nil
+}
+
+func (transport *Transport) exchange(ctx context.Context, request Request, body []byte) (*Response, error) {
+	attempt, cancel := context.WithTimeout(ctx, transport.Timeout)
+	defer cancel()
+	sent, err := transport.request(attempt, request, body)
+	if err != nil {
+		return nil, err
+	}
 	if body != nil {
 		sent.Header.Set("content-type", "application/json")
 		if request.ContentType != "" {
@@ -174,8 +249,8 @@ func (transport *Transport) Decode(response *Response, into any) error {
 	return nil
 }
 
-// random returns a number from 0 to 1 that differs between processes.
-func random() float64 {
+// Random returns a number from 0 to 1 that differs between processes.
+func Random() float64 {
 	var data [8]byte
 	if _, err := rand.Read(data[:]); err != nil {
 		return 0.5

@@ -6,6 +6,7 @@ import json
 import re
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, Union
 
 #: What amounts are passed as. A float is read as it is printed.
@@ -137,6 +138,7 @@ def _days_before(year: int, month: int) -> int:
     return 365 * shifted + shifted // 4 - shifted // 100 + shifted // 400 + (153 * ((month + 9) % 12) + 2) // 5 - 719468
 
 
+@lru_cache(4_096)
 def instant_text(millis: int) -> str:
     """The ISO 8601 text in UTC of milliseconds since 1970. Raises `ValueError` outside the years 1 to 9999."""
     try:

@@ -1,52 +1,36 @@
-"""What a product does while the service is away. The caller decides for each check."""
+"""What a product does while the service is away and nothing is known, and the answers that it gets."""
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from .amounts import decimal_of, instant_ms, time_of
-from .clocks import Reading, age, read_clocks
-from .settings import seconds_of
-
-#: The number of last answers that a client caches. It evicts the oldest ones first.
-MAX_KNOWN = 10_000
+from .amounts import decimal_of, time_of
 
 
 @dataclass(frozen=True)
 class WhenAway:
-    """What a check answers while the service is away: `FAIL`, `OPEN`, `CLOSED`, or `last_known(...)`."""
+    """What a call answers while the service is away, and no snapshot does: `FAIL`, `OPEN` or `CLOSED`."""
 
     kind: str
-    max_age: float = 0.0
-    otherwise: WhenAway | None = None
 
 
-#: The call fails. The default.
+#: The call fails. The default of remote mode.
 FAIL = WhenAway("fail")
 #: Allowed.
 OPEN = WhenAway("open")
-#: Denied.
+#: Denied. The default of local mode.
 CLOSED = WhenAway("closed")
 
 
-def last_known(max_age: float, otherwise: WhenAway = FAIL) -> WhenAway:
-    """What the service answered last, if that was at most `max_age` seconds ago; else what `otherwise` says.
-
-    Raises `ValueError` for an age below 0 and for what is not a policy.
-    """
-    seconds_of("max_age", max_age, may_be_least=True)
-    check_policy(otherwise)
-    return WhenAway("lastKnown", max_age, otherwise)
-
-
-def check_policy(policy: Any) -> None:
-    """Raises `ValueError` for what is not a policy: so the call fails at once, not only when the service is away."""
-    if not isinstance(policy, WhenAway) or policy.kind not in ("fail", "open", "closed", "lastKnown"):
-        raise ValueError("when_away is FAIL, OPEN, CLOSED or last_known(...)")
+def policy_of(policy: Any, usual: WhenAway) -> WhenAway:
+    """The policy of a call; `None` is the usual one. Raises `ValueError` for what is none: at once, not only in an outage."""
+    if policy is None:
+        return usual
+    if policy not in (FAIL, OPEN, CLOSED):
+        raise ValueError("when_away is FAIL, OPEN or CLOSED")
+    return policy
 
 
 @dataclass(frozen=True)
@@ -55,7 +39,8 @@ class Answer:
 
     entitlement: str
     allowed: bool
-    #: Why. `SERVICE_AWAY` if `OPEN` or `CLOSED` answered. Later versions of the service may have further reasons.
+    #: Why. Beside the reasons of the service: `NO_SNAPSHOT`, `SNAPSHOT_EXPIRED`, `SERVICE_AWAY`, `ACCESS_REVOKED`. Later versions of
+    #: the service may have further ones.
     reason: str
     limit: Decimal | None = None
     usage: Decimal | None = None
@@ -63,9 +48,9 @@ class Answer:
     overage: Decimal | None = None
     current_period_start: str | None = None
     current_period_end: str | None = None
-    #: Who answered: `service`, `lastKnown`, or `policy` for `OPEN` and `CLOSED`.
+    #: What answered: `snapshot`, `service` for a request, or `policy` because nothing was known.
     source: str = "service"
-    #: Seconds since the service gave this answer; `None` for `policy`.
+    #: Seconds since the service confirmed the snapshot; 0 for a request, `None` without a snapshot.
     age: float | None = 0.0
 
 
@@ -92,48 +77,3 @@ def answer_of(members: dict[str, Any]) -> Answer:
         current_period_start=start,
         current_period_end=end,
     )
-
-
-class KnownAnswers:
-    """The last answer of the service for each entitlement of each instance. May be used by several threads."""
-
-    def __init__(self, maximum: int = MAX_KNOWN) -> None:
-        self._maximum = maximum
-        self._lock = threading.Lock()
-        self._answers: OrderedDict[tuple[str, str], tuple[Decimal, Reading, Answer]] = OrderedDict()
-
-    def remember(self, instance: str, requested: Decimal, answer: Answer, at: Reading | None = None) -> None:
-        key = (instance, answer.entitlement)
-        with self._lock:
-            self._answers[key] = (requested, read_clocks() if at is None else at, answer)
-            self._answers.move_to_end(key)
-            if len(self._answers) > self._maximum:
-                self._answers.popitem(last=False)
-
-    def recall(
-        self, instance: str, entitlement: str, requested: Decimal, policy: WhenAway, now: Reading | None = None
-    ) -> Answer | None:
-        """The answer of a policy, `None` if the call fails."""
-        if policy.kind == "open" or policy.kind == "closed":
-            is_open = policy.kind == "open"
-            return Answer(entitlement, is_open, "SERVICE_AWAY", source="policy", age=None)
-        if policy.kind != "lastKnown":
-            return None
-        with self._lock:
-            known = self._answers.get((instance, entitlement))
-        clocks = read_clocks() if now is None else now
-        if known is not None and _still_holds(known[2], known[0], requested, clocks.wall):
-            known_for = age(known[1], clocks)
-            if known_for <= policy.max_age:
-                return replace(known[2], source="lastKnown", age=known_for)
-        return self.recall(instance, entitlement, requested, policy.otherwise or FAIL, now)
-
-
-def _still_holds(answer: Answer, asked: Decimal, requested: Decimal, now: float) -> bool:
-    """Whether an answer also answers another amount. What was allowed holds for less, what was denied for more."""
-    if answer.allowed:
-        return requested <= asked
-    # A reached limit ends with its period.
-    end = answer.current_period_end
-    is_over = answer.reason == "LIMIT_REACHED" and end is not None and instant_ms(end) <= now * 1000
-    return requested >= asked and not is_over

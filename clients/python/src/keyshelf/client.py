@@ -1,66 +1,102 @@
-"""The client of a product: it checks, consumes and reports usage, holds seats and reads flags."""
+"""The client of a product: it decides locally, consumes and reports usage, holds seats and reads flags."""
 
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
-from typing import Any, Iterable, Mapping, Union
+from typing import Any, Iterable, Mapping, Sequence
 
 from .amounts import Amount, amount_of, time_text
-from .away import FAIL, Answer, KnownAnswers, WhenAway, answer_of, check_policy
+from .away import CLOSED, FAIL, Answer, WhenAway, policy_of
 from .buffer import DEFAULT_CAPACITY, UsageBuffer
+from .checks import Check, CheckResult, by_policy, check_of, items_of, result_of
 from .flags import Flags, FlagSet
+from .local.deciding import decide_by, flags_by, status_of
+from .local.ledger.ledger import REFILL_TIMEOUT
+from .local.ledger.spender import Wish
+from .local.mode import LocalMode, OnEvent, Status, local_options
 from .problems import ConnectionFailed, KeyshelfError
+from .reservations import LocalReservation, RemoteReservation, Reservation, time_to_live
 from .responses import JSON_BODY, NO_BODY
 from .seats import DEFAULT_TTL, Seat
-from .settings import Token, key_of, label_of, name_of, path_of, settings_of, target_of
-from .transport import Response, Transport
-
-MAX_CHECKS = 100
-
-#: One check: the slug of an entitlement, or that and how much is requested.
-Check = Union[str, "tuple[str, Amount]"]
-
-
-@dataclass(frozen=True)
-class CheckResult:
-    """The answers to the checks of one request, in their order."""
-
-    instance: str
-    checks: tuple[Answer, ...]
-    #: Slug of the license version; `None` while the service is away.
-    license: str | None = None
-    at: str | None = None
-    #: When access ends, if the license has ended and is in its grace period.
-    grace_ends_at: str | None = None
-    #: Whether the service answered. If not, it is not known whether usage was consumed.
-    confirmed: bool = True
-
-    @property
-    def allowed(self) -> bool:
-        """Whether each check is allowed."""
-        return all(answer.allowed for answer in self.checks)
+from .settings import Token, key_of, label_of, path_of, seconds_of, settings_of, target_of
+from .transport import Transport
 
 
 class Client:
-    """Calls the service with one credential, such as a license key. May be used by several threads.
+    """Calls the service with one credential, such as a license key, and decides by what it sent. May be used by several threads.
 
     `base_url` is the address of the service, such as `https://keyshelf.example`; an `/api` at its end is left out. `token`
-    is the credential, or a function that reads it for each request; white space around it is left out. An attempt takes `timeout` seconds at most, a call `deadline` seconds with all its
-    attempts; a request is repeated up to `retries` times where that is safe. A client starts no threads.
-    Raises `ConfigurationError` for what can never work.
+    is the credential, or a function that reads it for each request; white space around it is left out.
+
+    In `mode="local"`, checks, flags and most consumption need no request: one thread holds a snapshot of each instance that is
+    used, and units to consume, in memory and in `directory`, from which a product starts while the service is away. `keys` and `issuer` are the vendor's, part of
+    the product; without them, those that the service publishes at the first fetch count. `families` are the license families
+    of this product, `bundle` a bundle that is shipped with it. `when_away` answers if nothing is known, by default `CLOSED`.
+    The first call waits for the service, at most `start_timeout` seconds. `flush` is when a consumption is on the disk: `"100ms"`
+    after it, or `"always"` before its answer; it survives the end of the process either way. `on_event` receives what happens.
+
+    In `mode="remote"` each call is a request; then `when_away` is `FAIL` by default, and no thread is started.
+
+    An attempt takes `timeout` seconds at most, a call `deadline` seconds with all its attempts; a request is repeated up to
+    `retries` times where that is safe. Raises `ConfigurationError` for what can never work.
     """
 
     def __init__(
-        self, base_url: str, token: Token, *, timeout: float = 10.0, deadline: float = 30.0, retries: int = 2
+        self,
+        base_url: str,
+        token: Token,
+        *,
+        mode: str = "local",
+        directory: Any = None,
+        keys: Mapping[str, Any] | None = None,
+        issuer: str | None = None,
+        families: Sequence[str] | None = None,
+        bundle: str | None = None,
+        when_away: WhenAway | None = None,
+        start_timeout: float = 2.0,
+        flush: str = "100ms",
+        on_event: OnEvent | None = None,
+        timeout: float = 10.0,
+        deadline: float = 30.0,
+        retries: int = 2,
     ) -> None:
         self._transport = Transport(settings_of(base_url, token, timeout, deadline, retries))
-        self._known = KnownAnswers()
+        options = local_options(mode, directory, keys, issuer, families, bundle, start_timeout, flush, on_event)
+        self._when_away = policy_of(when_away, CLOSED if mode == "local" else FAIL)
+        self._local = LocalMode(self._transport, options) if mode == "local" else None
         self._flags = Flags(self._transport)
 
-    # Checks
+    def start(self, instance: str) -> Status:
+        """Holds a snapshot of an instance from now on. The first use of an instance does the same.
+
+        Waits for the service, at most `start_timeout`; not at all if a snapshot is stored.
+        """
+        return status_of(self._mode().start(instance))
+
+    def status(self, instance: str) -> Status:
+        """What is known of an instance now. Sends nothing, and waits for nothing."""
+        return status_of(self._mode().follow(instance))
+
+    def refresh(self, instance: str) -> Status:
+        """Asks the service now, and waits for it. Raises what that fails with."""
+        return status_of(self._mode().refresh(instance))
+
+    def close(self) -> None:
+        """Settles what was consumed, gives back what is left, and frees the folder. Takes at most 5 seconds."""
+        if self._local is not None:
+            self._local.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _mode(self) -> LocalMode:
+        if self._local is None:
+            raise RuntimeError("The client is in remote mode: it holds no snapshots")
+        return self._local
 
     def check(
         self,
@@ -69,11 +105,12 @@ class Client:
         requested: Amount | None = None,
         *,
         at: datetime | str | None = None,
-        when_away: WhenAway = FAIL,
+        when_away: WhenAway | None = None,
+        remote: bool = False,
     ) -> Answer:
-        """Asks whether an instance may use an entitlement, by default one more. Changes nothing."""
-        check: Check = entitlement if requested is None else (entitlement, requested)
-        return self.check_all(instance, [check], at=at, when_away=when_away).checks[0]
+        """Says whether an instance may use an entitlement, by default one more. Changes nothing."""
+        options: dict[str, Any] = {"at": at, "when_away": when_away, "remote": remote}
+        return self.check_all(instance, [check_of(entitlement, requested)], **options).checks[0]
 
     def check_all(
         self,
@@ -81,14 +118,21 @@ class Client:
         checks: Iterable[Check],
         *,
         at: datetime | str | None = None,
-        when_away: WhenAway = FAIL,
+        when_away: WhenAway | None = None,
+        remote: bool = False,
     ) -> CheckResult:
-        """Like `check`, for up to 100 entitlements in one request."""
-        body = _check_body(checks)
+        """Like `check`, for up to 100 entitlements at once. `remote`, or another time (`at`), makes a request."""
+        policy, items = policy_of(when_away, self._when_away), items_of(checks)
+        if self._local is not None and at is None and not remote:
+            return decide_by(self._local.instance(instance), items, policy)
+        body: dict[str, Any] = {"checks": items}
         if at is not None:
             body["at"] = time_text(at)
-        # A check changes nothing, so it may be sent twice.
-        return self._checked(instance, body, when_away, is_idempotent=True)
+        try:
+            # A check changes nothing, so it may be sent twice.
+            return self._requested(instance, body, is_idempotent=True)
+        except KeyshelfError as error:
+            return by_policy(instance, items, policy, error)
 
     def consume(
         self,
@@ -96,54 +140,47 @@ class Client:
         entitlement: str,
         requested: Amount | None = None,
         *,
-        idempotency_key: str,
-        when_away: WhenAway = FAIL,
+        idempotency_key: str | None = None,
+        when_away: WhenAway | None = None,
+        remote: bool = False,
+        wait: float = REFILL_TIMEOUT,
     ) -> Answer:
-        """Consumes if that is allowed. `idempotency_key` is the id of what you do, such as a job's.
+        """Consumes if that is allowed: from a tranche that the client holds, without a request.
 
-        The same key and amount never charges twice within 24 hours, so an interrupted call can be repeated with it, by
-        another process too. If the service is away, `when_away` answers: then it is not known whether usage was
-        consumed, and the answer's `source` is not `service`. Call `consume` again with the same key to find out.
+        If that does not pay, it waits for a refill, at most `wait` seconds. If the service is away, the license decides
+        (`SERVICE_AWAY`, source `policy`).
+
+        `idempotency_key` is the id of what you do, such as a job's. The same key and amount charges once within 24 hours, in this
+        process and its `directory`. Remote mode and `remote` make a request, and require the key: the service compares it, also
+        across processes. If it is away, it is not known whether usage was consumed: call again with the same key.
         """
-        check: Check = entitlement if requested is None else (entitlement, requested)
-        result = self.consume_all(instance, [check], idempotency_key=idempotency_key, when_away=when_away)
-        return result.checks[0]
+        options: dict[str, Any] = {"idempotency_key": idempotency_key, "when_away": when_away, "remote": remote, "wait": wait}
+        return self.consume_all(instance, [check_of(entitlement, requested)], **options).checks[0]
 
     def consume_all(
-        self, instance: str, checks: Iterable[Check], *, idempotency_key: str, when_away: WhenAway = FAIL
+        self,
+        instance: str,
+        checks: Iterable[Check],
+        *,
+        idempotency_key: str | None = None,
+        when_away: WhenAway | None = None,
+        remote: bool = False,
+        wait: float = REFILL_TIMEOUT,
     ) -> CheckResult:
         """Like `consume`, for several entitlements: all are consumed, or none."""
-        key_of(idempotency_key)
-        body = {**_check_body(checks), "consume": True}
-        return self._checked(instance, body, when_away, idempotency_key=idempotency_key)
-
-    def _checked(self, instance: str, body: dict[str, Any], when_away: WhenAway, **options: Any) -> CheckResult:
-        check_policy(when_away)
-        path = path_of("instances", instance, "check")
+        policy, items = policy_of(when_away, self._when_away), items_of(checks)
+        seconds = seconds_of("wait", wait, may_be_least=True)
+        if self._local is not None and not remote:
+            wish = Wish(items, policy, None if idempotency_key is None else key_of(idempotency_key))
+            return self._local.instance(instance).ledger.consume(wish, seconds)
         try:
-            response = self._transport.send("POST", path, body, **options)
-            result = _result_of(response, len(body["checks"]))
+            return self._requested(instance, {"checks": items, "consume": True}, idempotency_key=key_of(idempotency_key))
         except KeyshelfError as error:
-            recalled = self._recalled(instance, body, when_away) if error.is_away else None
-            if recalled is None:
-                raise
-            return recalled
-        if "at" not in body:
-            for check, answer in zip(body["checks"], result.checks):
-                self._known.remember(instance, check.get("requested", Decimal(1)), answer)
-        return result
+            return by_policy(instance, items, policy, error)
 
-    def _recalled(self, instance: str, body: dict[str, Any], when_away: WhenAway) -> CheckResult | None:
-        answers = []
-        for check in body["checks"]:
-            requested = check.get("requested", Decimal(1))
-            answer = self._known.recall(instance, check["entitlement"], requested, when_away)
-            if answer is None:
-                return None
-            answers.append(answer)
-        return CheckResult(instance, tuple(answers), confirmed=False)
-
-    # Usage
+    def _requested(self, instance: str, body: dict[str, Any], **options: Any) -> CheckResult:
+        response = self._transport.send("POST", path_of("instances", instance, "check"), body, **options)
+        return result_of(response, len(body["checks"]))
 
     def report(
         self,
@@ -161,13 +198,11 @@ class Client:
         The same `transaction_id` counts once within 35 days; by default each call has its own. Amounts are `Decimal` or
         `int`. A `usage_buffer` collects reports and survives times without the service.
         """
-        body: dict[str, Any] = {"value": amount_of(value), "transactionId": label_of("transaction_id", transaction_id or str(uuid.uuid4()))}
-        if unique_key is not None:
-            body["uniqueKey"] = unique_key
-        if behavior is not None:
-            body["behavior"] = behavior
-        if timestamp is not None:
-            body["timestamp"] = time_text(timestamp)
+        options = {"uniqueKey": unique_key, "behavior": behavior}
+        times = {} if timestamp is None else {"timestamp": time_text(timestamp)}
+        id = label_of("transaction_id", transaction_id or str(uuid.uuid4()))
+        body = {"value": amount_of(value), "transactionId": id, **times}
+        body.update({name: text for name, text in options.items() if text is not None})
         path = path_of("instances", instance, "entitlements", entitlement, "usage")
         usage = self._transport.send("POST", path, body, is_idempotent=True).json()
         if not isinstance(usage, dict) or not isinstance(usage.get("usageValue"), dict):
@@ -179,8 +214,6 @@ class Client:
     ) -> UsageBuffer:
         """A local buffer of reports. With a `path` they survive a restart."""
         return UsageBuffer(self._transport, path, capacity=capacity, source=source)
-
-    # Seats and flags
 
     def acquire_seat(
         self,
@@ -197,13 +230,54 @@ class Client:
         """
         return Seat(self._transport, instance, entitlement, holder, ttl, metadata)
 
-    def flags(self, context: Mapping[str, Any], *, max_age: float | None = None) -> FlagSet:
-        """Evaluates all flags for a context (OFREP). Its `targetingKey` may be the slug of an instance.
+    def reserve(
+        self,
+        instance: str,
+        entitlement: str,
+        quantity: Amount = 1,
+        *,
+        ttl: int = 300,
+        metadata: Mapping[str, Any] | None = None,
+        when_away: WhenAway | None = None,
+        remote: bool = False,
+        wait: float = REFILL_TIMEOUT,
+    ) -> Reservation:
+        """Sets a quantity aside for work whose cost is known only afterwards, for `ttl` seconds. Then `commit` what was used.
 
-        Values that have not changed are not sent again (`ETag`). If the service is away and `max_age` is given, the last
-        values are returned if they are at most that many seconds old, else none: then each flag has its default.
+        `allowed` of the reservation says whether that much is set aside, and `answer` why it is not. In local mode it comes
+        from a tranche, as in `consume`, and ends with the process. `metadata` is stored by the service: it needs `remote`.
         """
-        return self._flags.evaluate(context, max_age)
+        policy, items = policy_of(when_away, self._when_away), items_of([(entitlement, quantity)])
+        seconds, lasts = seconds_of("wait", wait, may_be_least=True), time_to_live(ttl)
+        if self._local is None or remote:
+            return RemoteReservation(self._transport, instance, items[0], lasts, metadata)
+        if metadata is not None:
+            raise ValueError("A reservation in local mode has no metadata: use remote=True")
+        ledger = self._local.instance(instance).ledger
+        result, held = ledger.reserve(Wish(items, policy), lasts, seconds)
+        return LocalReservation(instance, items[0], result.checks[0], ledger, held)
+
+    def flags(
+        self,
+        context: Mapping[str, Any],
+        *,
+        instance: str | None = None,
+        when_away: WhenAway | None = None,
+        remote: bool = False,
+    ) -> FlagSet:
+        """Evaluates all flags for a context, as OpenFeature describes it. `targetingKey` is what percentages are computed from.
+
+        In local mode by the snapshot of `instance`; the only one in use may be left out. Otherwise by a request (OFREP), whose
+        values are not sent again if they have not changed (`ETag`). If nothing is known, no flag has a value, so each has its
+        default; `FAIL` raises an error.
+        """
+        policy = policy_of(when_away, self._when_away)
+        if self._local is not None and not remote:
+            followed = self._local.instance(self._local.only() if instance is None else instance)
+            known = flags_by(followed, context, policy)
+            if known is not None:
+                return known
+        return self._flags.evaluate(context, policy)
 
     # Other operations
 
@@ -223,36 +297,3 @@ class Client:
             method, target, body, query=query, idempotency_key=idempotency_key, promised=promised
         )
         return None if sent.status == 204 else sent.json()
-
-
-def _check_body(checks: Iterable[Check]) -> dict[str, Any]:
-    items = []
-    for check in checks:
-        entitlement, requested = (check, None) if isinstance(check, str) else check
-        item: dict[str, Any] = {"entitlement": name_of("An entitlement", entitlement)}
-        if requested is not None:
-            item["requested"] = amount_of(requested)
-            # A policy must not answer for an amount that the service always rejects.
-            if item["requested"] < 0:
-                raise ValueError("The amount of a check is 0 or more")
-        items.append(item)
-    if not 1 <= len(items) <= MAX_CHECKS:
-        raise ValueError(f"A request has 1 to {MAX_CHECKS} checks")
-    return {"checks": items}
-
-
-def _result_of(response: Response, count: int) -> CheckResult:
-    members = response.json()
-    try:
-        checks = tuple(answer_of(one) for one in members["checks"])
-        texts = [members.get(name) for name in ("license", "at", "graceEndsAt")]
-        if len(checks) != count or not isinstance(members["instance"], str):
-            raise ValueError("not the answers to these checks")
-        if not all(text is None or isinstance(text, str) for text in texts):
-            raise TypeError("not a text")
-        return CheckResult(members["instance"], checks, *texts)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        # Something other than the service responded, such as the sign-in page of a network.
-        raise ConnectionFailed("The response is not an answer to a check") from error
-
-

@@ -5,7 +5,6 @@ The monotonic one may stop while the machine sleeps, the other one may be set: n
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass
 
@@ -27,11 +26,3 @@ def elapsed(since: Reading, now: Reading) -> float:
     """The time since a reading, by the clock that shows more."""
     return max(0.0, now.wall - since.wall, now.monotonic - since.monotonic)
 
-
-def age(since: Reading, now: Reading) -> float:
-    """The age of an answer.
-
-    It is unlimited if the clock was set back to before the answer: it is not known then how long the machine slept, and
-    setting the clock must not keep an answer alive.
-    """
-    return math.inf if now.wall < since.wall else elapsed(since, now)

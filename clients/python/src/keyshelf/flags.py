@@ -1,4 +1,4 @@
-"""Feature flags by OFREP, the OpenFeature Remote Evaluation Protocol, with `ETag`."""
+"""Feature flags, and their evaluation by OFREP, the OpenFeature Remote Evaluation Protocol, with `ETag`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from decimal import Decimal
 from typing import Any, Mapping, TypeVar
 
 from .amounts import json_text
-from .clocks import Reading, age, read_clocks
+from .away import FAIL, WhenAway
 from .problems import ConnectionFailed, KeyshelfError
-from .settings import seconds_of
 from .transport import Transport
 
 #: The number of contexts whose values a client caches.
@@ -27,9 +26,9 @@ class FlagSet:
     """The values of all flags for one context."""
 
     _flags: Mapping[str, Mapping[str, Any]]
-    #: Seconds since the service evaluated them, `None` if it never did.
+    #: Seconds since the service confirmed the snapshot; 0 for a request, `None` if there is no snapshot.
     age: float | None = 0.0
-    #: Who answered: `service`, `lastKnown`, or `default` if nothing is known.
+    #: What answered: `snapshot`, `service` for a request, or `policy` because nothing was known.
     source: str = "service"
 
     def boolean(self, key: str, default: bool) -> bool:
@@ -41,6 +40,8 @@ class FlagSet:
 
     def number(self, key: str, default: int | float | Decimal) -> int | float | Decimal:
         value = self.details(key).get("value")
+        if isinstance(value, float):
+            return Decimal(repr(value))
         return value if isinstance(value, (int, Decimal)) and not isinstance(value, bool) else default
 
     def object(self, key: str, default: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -59,42 +60,38 @@ class FlagSet:
 
 
 class Flags:
-    """Evaluates flags, and remembers the last values of each context. May be used by several threads."""
+    """Evaluates flags by requests, and caches the values of each context with their tag. May be used by several threads."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self._lock = threading.Lock()
-        self._known: OrderedDict[str, tuple[str | None, Reading, Mapping[str, Mapping[str, Any]]]] = OrderedDict()
+        self._known: OrderedDict[str, tuple[str, Mapping[str, Mapping[str, Any]]]] = OrderedDict()
 
-    def evaluate(self, context: Mapping[str, Any], max_age: float | None) -> FlagSet:
-        if max_age is not None:
-            seconds_of("max_age", max_age, may_be_least=True)
+    def evaluate(self, context: Mapping[str, Any], policy: WhenAway) -> FlagSet:
         key = json_text(dict(sorted(context.items())))
         with self._lock:
             known = self._known.get(key)
-        etag = known[0] if known is not None else None
         try:
             # An evaluation changes nothing, so it may be sent twice.
             response = self._transport.send(
                 "POST",
                 _PATH,
                 {"context": dict(context)},
-                headers={} if etag is None else {"if-none-match": etag},
+                headers={} if known is None else {"if-none-match": known[0]},
                 is_idempotent=True,
             )
-            flags = known[2] if response.status == 304 and known is not None else _flags_of(response.json())
+            flags = known[1] if response.status == 304 and known is not None else _flags_of(response.json())
         except KeyshelfError as error:
-            if not error.is_away or max_age is None:
+            if not error.is_away or policy == FAIL:
                 raise
-            known_for = age(known[1], read_clocks()) if known is not None else None
-            if known is None or known_for is None or known_for > max_age:
-                return FlagSet({}, None, "default")
-            return FlagSet(known[2], known_for, "lastKnown")
-        with self._lock:
-            self._known[key] = (response.headers.get("etag"), read_clocks(), flags)
-            self._known.move_to_end(key)
-            if len(self._known) > MAX_CONTEXTS:
-                self._known.popitem(last=False)
+            return FlagSet({}, None, "policy")
+        etag = response.headers.get("etag")
+        if etag is not None:
+            with self._lock:
+                self._known[key] = (etag, flags)
+                self._known.move_to_end(key)
+                if len(self._known) > MAX_CONTEXTS:
+                    self._known.popitem(last=False)
         return FlagSet(flags)
 
 

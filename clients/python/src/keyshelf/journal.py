@@ -32,7 +32,7 @@ class Journal:
         self._file: BinaryIO | None = None
         self._lock: BinaryIO | None = None
         if path is not None:
-            self._lock = _locked(path)
+            self._lock = locked(path)
             try:
                 self._open(path)
             except BaseException:
@@ -90,15 +90,10 @@ class Journal:
     def _replace(self, path: str, lines: Sequence[str]) -> None:
         """Writes a new file and replaces the old one with it: one of them is complete at any time."""
         header = json.dumps({"format": _FORMAT, "v": 1, "source": self.source}, separators=(",", ":"))
-        fresh = f"{path}.new"
-        with open(fresh, "wb") as file:
-            os.chmod(fresh, 0o600)
-            file.write("".join(f"{line}\n" for line in [header, *lines]).encode())
-            _flush(file)
+        fresh = written_beside(path, "".join(f"{line}\n" for line in [header, *lines]).encode())
         if self._file is not None:
             self._file.close()
-        os.replace(fresh, path)
-        _flush_folder(path)
+        put_in_place(fresh, path)
         self._file = open(path, "r+b", buffering=0)
 
 
@@ -107,12 +102,28 @@ def event_line(event: dict[str, Any]) -> str:
     return json.dumps(event, separators=(",", ":"))
 
 
+def written_beside(path: str, data: bytes) -> str:
+    """Writes a new file beside another, which only the user of the process may read."""
+    fresh = f"{path}.new"
+    with open(fresh, "wb") as file:
+        os.chmod(fresh, 0o600)
+        file.write(data)
+        _flush(file)
+    return fresh
+
+
+def put_in_place(fresh: str, path: str) -> None:
+    """Replaces a file with a new one: one of them is complete at any time."""
+    os.replace(fresh, path)
+    flush_folder(path)
+
+
 def _flush(file: BinaryIO) -> None:
     file.flush()
     os.fsync(file.fileno())
 
 
-def _flush_folder(path: str) -> None:
+def flush_folder(path: str) -> None:
     # A new name is safe once its folder is. Windows cannot open a folder.
     if os.name == "posix":
         folder = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
@@ -122,8 +133,8 @@ def _flush_folder(path: str) -> None:
             os.close(folder)
 
 
-def _locked(path: str) -> BinaryIO:
-    """Locks a file beside the buffer. The system ends the lock with the process, however that ends."""
+def locked(path: str) -> BinaryIO:
+    """Locks a file beside another. The system ends the lock with the process, however that ends."""
     if os.fspath(path) == "":
         raise ConfigurationError("path", "must be the name of a file")
     folder = os.path.dirname(os.path.abspath(path))

@@ -1,8 +1,9 @@
-"""Whether a request is repeated, and after how long. Pure."""
+"""Whether a request is repeated, and after how long."""
 
 from __future__ import annotations
 
 import re
+import time
 from datetime import datetime, timezone
 
 from .responses import is_foreign
@@ -50,7 +51,7 @@ def delay_before_retry(
     safely = status is None or status in _GATEWAY or code == _IN_FLIGHT
     if attempt > retries or not (status == 429 or (safely and is_idempotent)):
         return None
-    requested = None if retry_after is None else _requested_delay(retry_after.strip(), now)
+    requested = None if retry_after is None else requested_delay(retry_after.strip(), now)
     if requested is not None:
         return requested if requested <= MAX_DELAY_MS else None
     return min(INITIAL_DELAY_MS * 2 ** (attempt - 1) * (0.5 + random), MAX_DELAY_MS)
@@ -73,9 +74,13 @@ def http_date(text: str) -> float | None:
     return None if second > 60 else date.timestamp() + (second == 60)
 
 
-def _requested_delay(text: str, now: float) -> float | None:
-    """Milliseconds that a `Retry-After` requests, `None` if it says nothing, or a date that has passed."""
+def requested_delay(text: str, now: float | None = None) -> float | None:
+    """Milliseconds that a `Retry-After` requests, `None` if it says nothing, or a date that has passed.
+
+    `now`: when the response was sent. By default the clock of this machine.
+    """
     if _SECONDS.fullmatch(text):
         return float(text) * 1000
     date = http_date(text)
+    now = time.time() if now is None else now
     return None if date is None or date <= now else (date - now) * 1000

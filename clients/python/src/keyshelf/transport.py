@@ -55,6 +55,19 @@ class Transport:
         self._base = settings.base
         self._opener = urllib.request.build_opener(_EachStatus)
 
+    @property
+    def base(self) -> str:
+        """The address of the service, without a slash at its end."""
+        return self._base
+
+    @property
+    def timeout(self) -> float:
+        return self._settings.timeout
+
+    def credential(self) -> str:
+        """The credential of the next request. Raises `ConfigurationError` if it cannot be read."""
+        return self._settings.credential()
+
     def send(
         self,
         method: str,
@@ -67,11 +80,13 @@ class Transport:
         is_idempotent: bool | None = None,
         content_type: str = "application/json",
         promised: tuple[str, ...] = (JSON_BODY,),
+        retries: int | None = None,
     ) -> Response:
         """Sends a request. Raises `ProblemError` or `ConnectionFailed`, and `ValueError` before anything is sent.
 
         `promised` are the results that the operation promises: media types, or `NO_BODY`.
 
+        `retries`: how often the request is repeated at most; by default as the settings say.
         `is_idempotent`: whether the request has the same effect if it is sent twice. By default that is each method but
         POST, and a POST with an idempotency key.
         """
@@ -88,7 +103,7 @@ class Transport:
         attempt = 0
         while True:
             attempt += 1
-            credential = settings.credential()
+            credential = self.credential()
             request = urllib.request.Request(url, data, {**sent, "authorization": f"Bearer {credential}"}, method=method)
             error: ProblemError | ConnectionFailed
             status, code, retry_after, now = None, None, None, time.time()
@@ -115,7 +130,7 @@ class Transport:
                 error.__cause__ = thrown
             delay = delay_before_retry(
                 attempt=attempt,
-                retries=settings.retries,
+                retries=settings.retries if retries is None else retries,
                 is_idempotent=safe,
                 status=status,
                 code=code,

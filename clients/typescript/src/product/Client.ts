@@ -1,56 +1,86 @@
 /** The client of a product: it checks, consumes and reports usage, holds seats and reads flags. */
+import { own } from "../../../../src/offline/values/Unknown.ts"
+import type { LocalAnswers, LocalEvent, LocalOptions } from "../../../../src/local/index.ts"
 import type { ClientOptions } from "../Client.ts"
 import { ConfigurationError, isServiceAway } from "../Errors.ts"
-import { jsonOf, keyOf, labelOf, nameOf } from "../RequestRules.ts"
-import { checkPolicy, makeKnownAnswers } from "./Away.ts"
-import type { Answer, WhenAway } from "./Away.ts"
-import { DEFAULT_CAPACITY, makeBuffer } from "./UsageBuffer.ts"
-import type { BufferOptions, UsageBuffer } from "./UsageBuffer.ts"
-import { readClocks } from "../Clocks.ts"
-import { amountOf, decimalOf, parseExactly } from "./Decimal.ts"
+import { jsonOf, keyOf, labelOf } from "../RequestRules.ts"
+import { answerOfPolicy, policyOf } from "./Away.ts"
+import type { Answer, CheckResult, WhenAway } from "./Away.ts"
+import { askService, onlyOf, partsOf } from "./Checks.ts"
+import type { Asking, Check, Parts } from "./Checks.ts"
+import { amountOf, parseExactly } from "./Decimal.ts"
 import type { Amount } from "./Decimal.ts"
-import { makeFlags } from "./Flags.ts"
-import type { FlagOptions, FlagSet } from "./Flags.ts"
+import { flagSetOf, makeFlags } from "./Flags.ts"
+import type { FlagSet } from "./Flags.ts"
 import type { OpenJournal } from "./Journal.ts"
+import { makeLocals } from "./local/Locals.ts"
+import type { Locals, Platform, Status } from "./local/Locals.ts"
+import { whileAlive } from "./local/WhileAlive.ts"
 import { acquireSeat } from "./Seats.ts"
+import type { Reservation } from "./Reservations.ts"
 import type { Seat, SeatRequest } from "./Seats.ts"
-import { makeSend, own, pathOf, randomId, readAs, timeText } from "./Wire.ts"
+import { openBuffer } from "./UsageBuffer.ts"
+import type { BufferOptions, UsageBuffer } from "./UsageBuffer.ts"
+import { makeSend, pathOf, randomId, readAs, timeText } from "./Wire.ts"
 
-/** One check: the slug of an entitlement, or that and how much is requested. */
-export type Check = string | { readonly entitlement: string; readonly requested: Amount }
-
-/** The answers to the checks of one request, in their order. */
-export interface CheckResult {
-  readonly instance: string
-  /** Slug of the license version; `null` while the service is away. */
-  readonly license: string | null
-  readonly at: string | null
-  /** When access ends, if the license has ended and is in its grace period. */
-  readonly graceEndsAt: string | null
-  readonly checks: ReadonlyArray<Answer>
-  /** Whether each check is allowed. */
-  readonly allowed: boolean
-  /** Whether the service answered. If not, it is not known whether usage was consumed. */
-  readonly isConfirmed: boolean
+/** How a product decides, and where it keeps what it decides by. */
+export interface ProductClientOptions extends ClientOptions {
+  /** `local` (default): by a snapshot of the terms, without a request. `remote`: by a request each time. */
+  readonly mode?: "local" | "remote"
+  /** A folder in which the snapshot survives a restart. It needs Node.js 22.13 or newer. Without it, all is in memory. */
+  readonly directory?: string
+  /** Public keys of your organization, as part of the product. Default: those that the service publishes. */
+  readonly keys?: LocalOptions["keys"]
+  /** `urn:keyshelf:organization:<id>`. Default: that of the first snapshot. */
+  readonly issuer?: string
+  /** Families of licenses that this product is sold with. A snapshot of another one ends the access. Default: any. */
+  readonly families?: ReadonlyArray<string>
+  /** A bundle that is shipped with the product, for a start without the service. It needs `keys`. */
+  readonly bundle?: string
+  /** What answers while nothing is known; `"closed"` by default in local mode, `"fail"` in remote mode. */
+  readonly whenAway?: WhenAway
+  /** How long a first call waits for the first snapshot, in milliseconds; 2,000 by default. */
+  readonly startTimeoutMs?: number
+  /** Receives what the client does, for metrics. */
+  readonly onEvent?: (event: LocalEvent) => void
+  /** When a consumption is on the disk: within 100 ms after it (default), or before its answer. The directory survives the end of a process either way. */
+  readonly flush?: "100ms" | "always"
 }
 
 interface CallOptions {
-  /** What answers while the service is away; `"fail"` by default. */
+  /** Replaces the `whenAway` of the client. */
   readonly whenAway?: WhenAway
-  /** Cancels the call. */
+  /** Asks the service, as in remote mode. */
+  readonly remote?: boolean
+  /** Cancels the requests of the call. */
   readonly signal?: AbortSignal
 }
 
 /** Options of a check. */
 export interface CheckOptions extends CallOptions {
-  /** Another time than now. */
+  /** Another time than now. The service answers. */
   readonly at?: Date | string
 }
 
 /** Options of a consumption. */
 export interface ConsumeOptions extends CallOptions {
-  /** The id of what you do, such as a job's. The same key and amounts charge once within 24 hours. */
-  readonly idempotencyKey: string
+  /**
+   * The id of what you do, such as a job's. The same key charges once within 24 hours: at the service in remote mode, which needs it; in local
+   * mode by this process and its directory. Without it, repeating the call charges again.
+   */
+  readonly idempotencyKey?: string
+}
+
+/** Options of a reservation. */
+export interface ReserveOptions extends CallOptions {
+  /** After how many seconds it ends: 1 to 86,400; 300 by default. */
+  readonly ttlSeconds?: number
+}
+
+/** Options of flags. */
+export interface FlagOptions extends CallOptions {
+  /** In local mode: the instance whose flags they are. The only instance in use may be left out. */
+  readonly instance?: string
 }
 
 /** Options of a report. */
@@ -64,29 +94,41 @@ export interface ReportOptions {
   readonly signal?: AbortSignal
 }
 
-/**
- * Calls the service with one credential, such as a license key. It does nothing in the background unless you start it.
- */
+/** Decides for a product with one credential, such as a license key. */
 export interface ProductClient {
-  /** Asks whether an instance may use an entitlement, by default one more. Changes nothing. */
+  /** Follows an instance from now on, and resolves when checks can be answered. Without it, the first call does so. */
+  readonly start: (instance: string) => Promise<void>
+  /** Whether an instance may use an entitlement, by default one more. Changes nothing. */
   readonly check: (
     instance: string,
     entitlement: string,
     options?: CheckOptions & { readonly requested?: Amount },
   ) => Promise<Answer>
-  /** Like `check`, for up to 100 entitlements in one request. */
+  /** Like `check`, for up to 100 entitlements at once. */
   readonly checkAll: (instance: string, checks: ReadonlyArray<Check>, options?: CheckOptions) => Promise<CheckResult>
   /**
-   * Consumes if that is allowed. An interrupted call can be repeated with its key, by another process too. If `whenAway` answers,
-   * it is not known whether usage was consumed, and the answer's `source` is not `service`: call again with the same key.
+   * Consumes if that is allowed. In local mode from a tranche that the client holds, without a request; otherwise it waits for a refill, at
+   * most 2 s. If the service is away and the tranche is spent, the license decides (`SERVICE_AWAY`, source `policy`). In remote mode the
+   * service is asked, and if it is away, it is not known whether usage was consumed: call again with the same key.
    */
   readonly consume: (
     instance: string,
     entitlement: string,
-    options: ConsumeOptions & { readonly requested?: Amount },
+    options?: ConsumeOptions & { readonly requested?: Amount },
   ) => Promise<Answer>
   /** Like `consume`, for several entitlements: all are consumed, or none. */
-  readonly consumeAll: (instance: string, checks: ReadonlyArray<Check>, options: ConsumeOptions) => Promise<CheckResult>
+  readonly consumeAll: (
+    instance: string,
+    checks: ReadonlyArray<Check>,
+    options?: ConsumeOptions,
+  ) => Promise<CheckResult>
+  /** Sets an amount aside for work whose cost is known only afterwards. Commit what was used. */
+  readonly reserve: (
+    instance: string,
+    entitlement: string,
+    quantity?: Amount,
+    options?: ReserveOptions,
+  ) => Promise<Reservation>
   /** Reports usage that has happened, and returns the usage of the period as the service describes it, with amounts as texts. */
   readonly report: (
     instance: string,
@@ -98,75 +140,14 @@ export interface ProductClient {
   readonly usageBuffer: (options?: BufferOptions) => Promise<UsageBuffer>
   /** Takes a seat of a `CONCURRENT` entitlement. Fails with the code `AcquireLease.LimitReached` if all are taken. */
   readonly acquireSeat: (instance: string, entitlement: string, request: SeatRequest) => Promise<Seat>
-  /** Evaluates all flags for a context (OFREP). Its `targetingKey` may be the slug of an instance. */
+  /** Evaluates all flags for a context. */
   readonly flags: (context: Readonly<Record<string, unknown>>, options?: FlagOptions) => Promise<FlagSet>
-}
-
-const MAX_CHECKS = 100
-
-const partsOf = (check: Check) =>
-  typeof check === "string"
-    ? { entitlement: nameOf("An entitlement", check), requested: undefined }
-    : { entitlement: nameOf("An entitlement", check.entitlement), requested: requestedOf(check.requested) }
-
-/** The amount of a check. A policy must not answer for one that the service always rejects. */
-const requestedOf = (amount: Amount): string => {
-  const decimal = amountOf(amount)
-  if (decimal.startsWith("-")) throw new RangeError(`The amount of a check is 0 or more: ${decimal}`)
-  return decimal
-}
-
-type Parts = ReturnType<typeof partsOf>
-
-/** The check as JSON. The amount is written digit by digit: a JavaScript number would round it. */
-const textOfCheck = ({ entitlement, requested }: Parts): string =>
-  `{"entitlement":${JSON.stringify(entitlement)}${requested === undefined ? "" : `,"requested":${requested}`}}`
-
-const textIn = (value: unknown, name: string): string | null => {
-  const text = own(value, name)
-  if (text === undefined || text === null) return null
-  if (typeof text !== "string") throw new TypeError(`${name} is not a text`)
-  return text
-}
-
-const answerIn = (value: unknown): Answer => {
-  const [entitlement, reason, allowed] = ["entitlement", "reason", "allowed"].map((name) => own(value, name))
-  if (typeof entitlement !== "string" || typeof reason !== "string" || typeof allowed !== "boolean") {
-    throw new TypeError("no answer")
-  }
-  const amount = (name: string) => {
-    const text = textIn(value, name)
-    return text === null ? null : decimalOf(text)
-  }
-  return {
-    entitlement,
-    allowed,
-    reason,
-    limit: amount("limit"),
-    usage: amount("usage"),
-    remaining: amount("remaining"),
-    overage: amount("overage"),
-    currentPeriodStart: textIn(value, "currentPeriodStart"),
-    currentPeriodEnd: textIn(value, "currentPeriodEnd"),
-    source: "service",
-    ageMs: 0,
-  }
-}
-
-const resultIn = (text: string, count: number): CheckResult | undefined => {
-  const body = parseExactly(text)
-  const [instance, items] = [own(body, "instance"), own(body, "checks")]
-  if (typeof instance !== "string" || !Array.isArray(items) || items.length !== count) return undefined
-  const checks = items.map(answerIn)
-  return {
-    instance,
-    license: textIn(body, "license"),
-    at: textIn(body, "at"),
-    graceEndsAt: textIn(body, "graceEndsAt"),
-    checks,
-    allowed: checks.every(({ allowed }) => allowed),
-    isConfirmed: true,
-  }
+  /** What the client knows of an instance, and how old it is. Local mode only. */
+  readonly status: (instance: string) => Status
+  /** Fetches the snapshot of an instance now. Fails if none came. Local mode only. */
+  readonly refresh: (instance: string) => Promise<void>
+  /** Ends streams and timers, and stores what was seen. Calls fail from then on. */
+  readonly close: () => Promise<void>
 }
 
 const usageIn = (text: string): Readonly<Record<string, unknown>> | undefined => {
@@ -174,75 +155,148 @@ const usageIn = (text: string): Readonly<Record<string, unknown>> | undefined =>
   return typeof own(usage, "usageValue") === "object" ? { ...(usage as object) } : undefined
 }
 
-const onlyOf = ({ checks: [answer] }: CheckResult): Answer => {
-  if (answer === undefined) throw new TypeError("no answer")
-  return answer
+const checkOf = (entitlement: string, requested: Amount | undefined): Check =>
+  requested === undefined ? entitlement : { entitlement, requested }
+
+/** Programs without types may forget the key, and would be charged twice. */
+const keyed = (options: ConsumeOptions | undefined): ConsumeOptions & { readonly idempotencyKey: string } => ({
+  ...options,
+  idempotencyKey: keyOf(options?.idempotencyKey),
+})
+
+/** The result of answers by a snapshot, or by what replaces it. */
+const resultOf = (instance: string, { ageMs, checks, source, ...rest }: LocalAnswers): CheckResult => {
+  const answers = checks.map((one) => ({ ...one, source, ageMs }))
+  const allowed = answers.every((one) => one.allowed)
+  return { instance, ...rest, checks: answers, allowed, isConfirmed: source !== "policy" }
 }
 
-const withSignal = (signal: AbortSignal | undefined) => (signal === undefined ? {} : { signal })
+/** What a client is made of. */
+interface Made {
+  readonly send: ReturnType<typeof makeSend>
+  /** `undefined` in remote mode. */
+  readonly locals: Locals | undefined
+  readonly whenAway: WhenAway
+}
 
-/** Makes a client whose buffers wait in the journals of `openJournal`. Throws `ConfigurationError`. */
-export const makeProductClient = (options: ClientOptions, openJournal: OpenJournal): ProductClient => {
-  const send = makeSend(options)
-  const known = makeKnownAnswers()
-  const evaluate = makeFlags(send)
+type Ask = (instance: string, parts: ReadonlyArray<Parts>, options: CallOptions & Asking) => Promise<CheckResult>
 
-  /** What the policy answers, `undefined` if the call fails. */
-  const recalled = (instance: string, parts: ReadonlyArray<Parts>, policy: WhenAway): CheckResult | undefined => {
-    const now = readClocks()
-    const answers = parts.map(({ entitlement, requested = "1" }) =>
-      known.recall(instance, entitlement, requested, policy, now),
-    )
-    const checks = answers.filter((answer) => answer !== undefined)
-    if (checks.length < parts.length) return undefined
-    const allowed = checks.every((answer) => answer.allowed)
-    return { instance, license: null, at: null, graceEndsAt: null, checks, allowed, isConfirmed: false }
+const makeChecks = ({ locals, send, whenAway: usual }: Made) => {
+  const remotely: Ask = async (instance, parts, { whenAway = usual, ...asking }) => {
+    const policy = policyOf(whenAway)
+    return askService(send, instance, parts, asking).catch((error: unknown) => {
+      if (policy === "fail" || !isServiceAway(error)) throw error
+      return answerOfPolicy(
+        instance,
+        parts.map(({ entitlement }) => entitlement),
+        policy === "open",
+      )
+    })
   }
 
-  const ask = async (
+  const consumeLocally = async (
+    of: Locals,
     instance: string,
-    checks: ReadonlyArray<Check>,
-    { at, idempotencyKey, signal, whenAway = "fail" }: CheckOptions & Partial<ConsumeOptions>,
+    parts: ReadonlyArray<Parts>,
+    { idempotencyKey, signal, whenAway = usual }: ConsumeOptions,
   ): Promise<CheckResult> => {
-    checkPolicy(whenAway)
-    const parts = checks.map(partsOf)
-    if (parts.length < 1 || parts.length > MAX_CHECKS) throw new RangeError(`A request has 1 to ${MAX_CHECKS} checks`)
-    if (at !== undefined && idempotencyKey !== undefined) throw new TypeError("A consumption is now: it has no `at`")
-    const time = at === undefined ? "" : `,"at":${JSON.stringify(timeText(at))}`
-    const consume = idempotencyKey === undefined ? "" : `,"consume":true`
-    const request = {
-      method: "POST",
-      path: pathOf("instances", instance, "check"),
-      body: `{"checks":[${parts.map(textOfCheck).join(",")}]${consume}${time}}`,
-      // A check changes nothing, so it may be sent twice.
-      isIdempotent: true,
-      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-      ...withSignal(signal),
-    }
-    try {
-      const result = readAs(await send(request), "an answer to a check", (text) => resultIn(text, parts.length))
-      if (at === undefined) {
-        const now = readClocks()
-        result.checks.forEach((answer, index) => known.remember(instance, parts[index]?.requested ?? "1", answer, now))
-      }
-      return result
-    } catch (error) {
-      const answer = isServiceAway(error) ? recalled(instance, parts, whenAway) : undefined
-      if (answer === undefined) throw error
-      return answer
-    }
+    const policy = policyOf(whenAway)
+    const key = idempotencyKey === undefined ? undefined : keyOf(idempotencyKey)
+    const used = of.use(instance)
+    const local = used instanceof Promise ? await used : used
+    const answers = local.ledger.consume({ checks: parts, policy, key }, signal)
+    return resultOf(instance, answers instanceof Promise ? await whileAlive(answers) : answers)
   }
-
-  const checkOf = (entitlement: string, requested: Amount | undefined): Check =>
-    requested === undefined ? entitlement : { entitlement, requested }
 
   return {
+    check: async (instance: string, checks: ReadonlyArray<Check>, options: CheckOptions): Promise<CheckResult> => {
+      const parts = partsOf(checks)
+      if (locals === undefined || options.remote === true || options.at !== undefined) {
+        return remotely(instance, parts, options)
+      }
+      const policy = policyOf(options.whenAway ?? usual)
+      const used = locals.use(instance)
+      return resultOf(instance, (used instanceof Promise ? await used : used).answers(parts, policy))
+    },
+    consume: async (
+      instance: string,
+      checks: ReadonlyArray<Check>,
+      options: ConsumeOptions | undefined,
+    ): Promise<CheckResult> => {
+      const parts = partsOf(checks)
+      if (options !== undefined && "at" in options) {
+        throw new TypeError("A consumption is now: it has no `at`")
+      }
+      if (locals === undefined || options?.remote === true) return remotely(instance, parts, keyed(options))
+      return consumeLocally(locals, instance, parts, options ?? {})
+    },
+  }
+}
+
+const makeReserve =
+  ({ locals, send, whenAway: usual }: Made): ProductClient["reserve"] =>
+  async (instance, entitlement, quantity = 1, { remote, signal, ttlSeconds = 300, whenAway = usual } = {}) => {
+    const policy = policyOf(whenAway)
+    const [check = { entitlement, requested: undefined }] = partsOf([{ entitlement, requested: quantity }])
+    if (!(Number.isInteger(ttlSeconds) && ttlSeconds >= 1 && ttlSeconds <= 86_400)) {
+      throw new RangeError("ttlSeconds is a whole number from 1 to 86400")
+    }
+    const { localReservation, reserveRemotely } = await import("./Reservations.ts")
+    if (locals === undefined || remote === true) {
+      return reserveRemotely(send, instance, entitlement, check.requested ?? "1", ttlSeconds)
+    }
+    const local = await locals.use(instance)
+    const held = await whileAlive(local.ledger.reserve({ checks: [check], policy }, ttlSeconds * 1000, signal))
+    return localReservation(onlyOf(resultOf(instance, held.answers)), held)
+  }
+
+const makeEvaluate = ({ locals, send, whenAway: usual }: Made): ProductClient["flags"] => {
+  const remotely = makeFlags(send)
+  return async (context, { instance, remote, signal, whenAway = usual } = {}) => {
+    const policy = policyOf(whenAway)
+    if (locals === undefined || remote === true) return remotely(context, policy, signal)
+    const named = instance ?? locals.only()
+    if (named === undefined) throw new TypeError("Name the instance whose flags these are: { instance }")
+    // As it is sent: what is no JSON is an error of the program, and later changes of the object change nothing.
+    const sent = JSON.parse(jsonOf(context)) as typeof context
+    const known = (await locals.use(named)).flags(sent, policy)
+    // A credential that must not read flags, or more of them than a snapshot holds.
+    return known === undefined ? remotely(context, policy, signal) : flagSetOf(known, known.source, known.ageMs)
+  }
+}
+
+const needsLocal = (locals: Locals | undefined): Locals => {
+  if (locals !== undefined) return locals
+  throw new TypeError('In mode "remote" a client knows nothing: it has no status, and nothing to refresh')
+}
+
+const madeOf = (options: ProductClientOptions, platform: Platform): Made => {
+  const { mode = "local" } = options
+  if (mode !== "local" && mode !== "remote") throw new ConfigurationError("mode", 'must be "local" or "remote"')
+  const whenAway = policyOf(options.whenAway ?? (mode === "local" ? "closed" : "fail"))
+  const locals = mode === "local" ? makeLocals(options, platform) : undefined
+  return { send: makeSend(options), locals, whenAway }
+}
+
+/** Makes a client on what a runtime can do. Throws `ConfigurationError`. */
+export const makeProductClient = (
+  options: ProductClientOptions,
+  platform: Platform & { readonly openJournal: OpenJournal },
+): ProductClient => {
+  const made = madeOf(options, platform)
+  const { locals, send } = made
+  const { check, consume } = makeChecks(made)
+  return {
+    start: async (instance) => {
+      const { failure, snapshot } = (await locals?.use(instance))?.view() ?? {}
+      if (snapshot === undefined && failure?.type === "problem") throw failure.error
+    },
     check: async (instance, entitlement, { requested, ...rest } = {}) =>
-      onlyOf(await ask(instance, [checkOf(entitlement, requested)], rest)),
-    checkAll: (instance, checks, rest = {}) => ask(instance, checks, rest),
-    consume: async (instance, entitlement, { requested, ...rest }) =>
-      onlyOf(await ask(instance, [checkOf(entitlement, requested)], keyed(rest))),
-    consumeAll: async (instance, checks, rest) => ask(instance, checks, keyed(rest)),
+      onlyOf(await check(instance, [checkOf(entitlement, requested)], rest)),
+    checkAll: (instance, checks, rest = {}) => check(instance, checks, rest),
+    consume: async (instance, entitlement, { requested, ...rest } = {}) =>
+      onlyOf(await consume(instance, [checkOf(entitlement, requested)], rest)),
+    consumeAll: (instance, checks, rest) => consume(instance, checks, rest),
     report: async (
       instance,
       entitlement,
@@ -260,21 +314,19 @@ export const makeProductClient = (options: ClientOptions, openJournal: OpenJourn
         body: `{"value":${amountOf(value)},${more.slice(1)}`,
         // The service counts a transaction once.
         isIdempotent: true,
-        ...withSignal(signal),
+        ...(signal === undefined ? {} : { signal }),
       })
       return readAs(response, "the usage of a period", usageIn)
     },
-    usageBuffer: async ({ capacity = DEFAULT_CAPACITY, path, source = `urn:keyshelf:sdk:${randomId()}` } = {}) => {
-      if (!(capacity >= 1)) throw new ConfigurationError("capacity", "must be a number, 1 or more")
-      return makeBuffer(send, await openJournal(labelOf("source", source), path), capacity)
-    },
+    usageBuffer: async (rest = {}) => openBuffer(send, platform.openJournal, rest),
     acquireSeat: (instance, entitlement, request) => acquireSeat(send, instance, entitlement, request),
-    flags: evaluate,
+    reserve: makeReserve(made),
+    flags: makeEvaluate(made),
+    status: (instance) => needsLocal(locals).statusOf(instance),
+    refresh: async (instance) => {
+      const outcome = await whileAlive((await needsLocal(locals).use(instance)).refresh())
+      if ("error" in outcome) throw outcome.error
+    },
+    close: async () => locals?.close(),
   }
-}
-
-/** Programs without types may forget the key, and would be charged twice. */
-const keyed = <A extends ConsumeOptions>(options: A): A => {
-  keyOf(options?.idempotencyKey)
-  return options
 }

@@ -41,16 +41,6 @@ export const amountOf = (amount: Amount): string => {
   return decimal
 }
 
-/** Whether a decimal is at most another one. */
-export const isAtMost = (decimal: string, other: string): boolean => {
-  const scale = Math.max(...[decimal, other].map((one) => one.split(".")[1]?.length ?? 0))
-  const [a, b] = [decimal, other].map((one) => {
-    const [whole = "", fraction = ""] = one.split(".")
-    return BigInt(whole + fraction.padEnd(scale, "0"))
-  })
-  return a !== undefined && b !== undefined && a <= b
-}
-
 const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g
 
 /** Parses JSON. Numbers become their decimal texts. Throws `SyntaxError`. */

@@ -5,42 +5,16 @@
  * Events are appended and flushed to the disk before they count as accepted. They leave by a new file that replaces the old one. A
  * last line without an end was cut off by a crash: its event was never accepted.
  */
-import { open, readFile, rename, stat } from "node:fs/promises"
+import { own } from "../../../../src/offline/values/Unknown.ts"
+import { open, stat } from "node:fs/promises"
 import type { FileHandle } from "node:fs/promises"
 import { dirname, resolve } from "node:path"
 import { ConfigurationError } from "../Errors.ts"
-import { BufferLocked } from "./Journal.ts"
+import { readIfThere, replaceFile } from "../../../../src/machine/Files.ts"
+import { lockFile } from "./Files.ts"
 import type { Journal } from "./Journal.ts"
-import { own } from "./Wire.ts"
 
 const FORMAT = "keyshelf-usage-buffer"
-
-/**
- * Locks a file next to the buffer. The system ends the lock with the process, however that ends: SQLite is the one
- * module of Node.js that locks files so.
- */
-const lockFile = async (path: string): Promise<() => void> => {
-  const { DatabaseSync } = await import("node:sqlite").catch((cause: unknown) => {
-    throw new ConfigurationError("path", "needs Node.js 22.13 or newer, whose module node:sqlite locks the file", {
-      cause,
-    })
-  })
-  const database = new DatabaseSync(`${path}.lock`)
-  try {
-    database.exec("BEGIN EXCLUSIVE")
-  } catch (error) {
-    database.close()
-    throw new BufferLocked(`Another process uses ${path}`, { cause: error })
-  }
-  return () => database.close()
-}
-
-const flushFolder = async (path: string): Promise<void> => {
-  // A new name is safe once its folder is. Windows cannot open a folder.
-  if (process.platform === "win32") return
-  const folder = await open(dirname(resolve(path)), "r")
-  await folder.sync().finally(() => folder.close())
-}
 
 /** The source and the lines of a file. */
 const contentOf = (path: string, text: string): { readonly source: string; readonly lines: ReadonlyArray<string> } => {
@@ -55,14 +29,8 @@ const contentOf = (path: string, text: string): { readonly source: string; reado
   return { source, lines }
 }
 
-const readIfThere = (path: string): Promise<string> =>
-  readFile(path, "utf8").catch((error: unknown) => {
-    if (own(error, "code") === "ENOENT") return ""
-    throw error
-  })
-
 const makeJournal = async (path: string, newSource: string, unlock: () => void): Promise<Journal> => {
-  const text = await readIfThere(path)
+  const text = (await readIfThere(path)) ?? ""
   const { lines: stored, source } = text === "" ? { source: newSource, lines: [] } : contentOf(path, text)
   let lines = [...stored]
   let file: FileHandle | undefined
@@ -74,19 +42,10 @@ const makeJournal = async (path: string, newSource: string, unlock: () => void):
     await closing?.close()
   }
 
-  /** Writes a new file and replaces the old one with it: one of them is complete at any time. */
   const replace = async (kept: Array<string>) => {
     await closeFile()
     const header = JSON.stringify({ format: FORMAT, v: 1, source })
-    const fresh = await open(`${path}.new`, "w", 0o600)
-    try {
-      await fresh.writeFile([header, ...kept].map((line) => `${line}\n`).join(""))
-      await fresh.sync()
-    } finally {
-      await fresh.close()
-    }
-    await rename(`${path}.new`, path)
-    await flushFolder(path)
+    await replaceFile(path, [header, ...kept].map((line) => `${line}\n`).join(""))
     lines = kept
     file = await open(path, "a")
   }
@@ -135,7 +94,7 @@ const checkPath = async (path: string): Promise<void> => {
 /** Opens the journal of a file. The source of a file that exists is the file's. */
 export const openFileJournal = async (path: string, source: string): Promise<Journal> => {
   await checkPath(path)
-  const unlock = await lockFile(path)
+  const unlock = await lockFile("path", path)
   return makeJournal(path, source, unlock).catch((error: unknown) => {
     unlock()
     throw error

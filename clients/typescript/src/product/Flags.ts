@@ -1,12 +1,12 @@
-/** Feature flags by OFREP, the OpenFeature Remote Evaluation Protocol, with `ETag`. */
+/** Feature flags: their values for a context, however they were evaluated. By request: OFREP, with `ETag`. */
+import { own } from "../../../../src/offline/values/Unknown.ts"
 import { isServiceAway } from "../Errors.ts"
-import { ageMs, readClocks } from "../Clocks.ts"
-import type { Reading } from "../Clocks.ts"
 import { jsonOf } from "../RequestRules.ts"
-import { own, readAs } from "./Wire.ts"
+import type { WhenAway } from "./Away.ts"
+import { readAs } from "./Wire.ts"
 import type { Send } from "./Wire.ts"
 
-/** The number of contexts whose values a client caches. */
+/** The number of contexts whose values a client keeps, so that unchanged ones are not sent again. */
 const MAX_CONTEXTS = 100
 
 /** The evaluation of a flag as OFREP describes it. */
@@ -28,19 +28,29 @@ export interface FlagSet {
   readonly object: <A extends object>(key: string, otherwise: A) => A | Readonly<Record<string, unknown>>
   readonly details: (key: string) => FlagDetails | undefined
   readonly keys: () => ReadonlyArray<string>
-  /** What answered: `default` if nothing is known. */
-  readonly source: "service" | "lastKnown" | "default"
-  /** Milliseconds since the service evaluated the flags, `null` if it never did. */
+  /** What evaluated: `policy` if nothing is known, so that all flags have the defaults of the code. */
+  readonly source: "service" | "snapshot" | "policy"
+  /** Milliseconds since the service last confirmed what was evaluated, `null` if it never did. */
   readonly ageMs: number | null
 }
 
 type Flags = ReadonlyMap<string, FlagDetails>
 
-const flagSet = (flags: Flags, source: FlagSet["source"], ageMs: number | null): FlagSet => {
+interface Evaluations {
+  readonly keys: () => ReadonlyArray<string>
+  readonly evaluate: (key: string) => FlagDetails | undefined
+}
+
+/** The values that evaluations give. */
+export const flagSetOf = (
+  { evaluate, keys }: Evaluations,
+  source: FlagSet["source"],
+  ageMs: number | null,
+): FlagSet => {
   const valueOf =
     <A>(is: (value: unknown) => value is A) =>
     <B>(key: string, otherwise: B): A | B => {
-      const value = flags.get(key)?.value
+      const value = evaluate(key)?.value
       return is(value) ? value : otherwise
     }
   return {
@@ -51,12 +61,15 @@ const flagSet = (flags: Flags, source: FlagSet["source"], ageMs: number | null):
       (value): value is Readonly<Record<string, unknown>> =>
         typeof value === "object" && value !== null && !Array.isArray(value),
     ),
-    details: (key) => flags.get(key),
-    keys: () => [...flags.keys()],
+    details: evaluate,
+    keys,
     source,
     ageMs,
   }
 }
+
+const flagSet = (flags: Flags, source: FlagSet["source"], ageMs: number | null): FlagSet =>
+  flagSetOf({ keys: () => [...flags.keys()], evaluate: (key) => flags.get(key) }, source, ageMs)
 
 const flagsIn = (text: string): Flags | undefined => {
   const flags = own(JSON.parse(text), "flags")
@@ -68,18 +81,10 @@ const flagsIn = (text: string): Flags | undefined => {
 
 interface Known {
   readonly etag: string | null
-  readonly at: Reading
   readonly flags: Flags
 }
 
-/** Options of an evaluation. */
-export interface FlagOptions {
-  /** The maximum age of the last values, which replace the response while the service is away. Without it, the call fails. */
-  readonly maxAgeMs?: number
-  readonly signal?: AbortSignal
-}
-
-/** Evaluates flags, and remembers the last values of each context. */
+/** Evaluates flags by requests. */
 export const makeFlags = (send: Send) => {
   const contexts = new Map<string, Known>()
 
@@ -90,9 +95,12 @@ export const makeFlags = (send: Send) => {
     if (contexts.size > MAX_CONTEXTS && oldest !== undefined) contexts.delete(oldest)
   }
 
-  return async (context: Readonly<Record<string, unknown>>, options: FlagOptions = {}): Promise<FlagSet> => {
+  return async (
+    context: Readonly<Record<string, unknown>>,
+    whenAway: WhenAway,
+    signal: AbortSignal | undefined,
+  ): Promise<FlagSet> => {
     const key = jsonOf(Object.entries(context).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-    if (options.maxAgeMs !== undefined && !(options.maxAgeMs >= 0)) throw new RangeError("maxAgeMs must be 0 or more")
     const known = contexts.get(key)
     try {
       const response = await send({
@@ -102,19 +110,16 @@ export const makeFlags = (send: Send) => {
         // An evaluation changes nothing, so it may be sent twice.
         isIdempotent: true,
         ...(known === undefined || known.etag === null ? {} : { headers: { "if-none-match": known.etag } }),
-        ...(options.signal === undefined ? {} : { signal: options.signal }),
+        ...(signal === undefined ? {} : { signal }),
       })
       const isKnown = response.status === 304 && known !== undefined
       const flags = isKnown ? known.flags : readAs(response, "an evaluation of flags", flagsIn)
       const etag = response.headers.get("etag") ?? (isKnown ? known.etag : null)
-      remember(key, { etag, at: readClocks(), flags })
+      remember(key, { etag, flags })
       return flagSet(flags, "service", 0)
     } catch (error) {
-      if (options.maxAgeMs === undefined || !isServiceAway(error)) throw error
-      const age = known === undefined ? Infinity : ageMs(known.at, readClocks())
-      return known === undefined || age > options.maxAgeMs
-        ? flagSet(new Map(), "default", null)
-        : flagSet(known.flags, "lastKnown", age)
+      if (whenAway === "fail" || !isServiceAway(error)) throw error
+      return flagSet(new Map(), "policy", null)
     }
   }
 }

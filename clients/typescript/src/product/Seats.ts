@@ -1,9 +1,10 @@
 /** Seats of a `CONCURRENT` entitlement: a holder has one for a time, and renews it. */
+import { own } from "../../../../src/offline/values/Unknown.ts"
 import { isProblem, isServiceAway } from "../Errors.ts"
 import { elapsedMs, readClocks } from "../Clocks.ts"
 import { jsonOf, labelOf, segmentOf } from "../RequestRules.ts"
 import { NO_BODY } from "../Responses.ts"
-import { every, makeLock, own, pathOf, randomId, readAs } from "./Wire.ts"
+import { every, makeLock, pathOf, randomId, readAs } from "./Wire.ts"
 import type { Send } from "./Wire.ts"
 
 const DEFAULT_TTL_SECONDS = 300

@@ -1,8 +1,10 @@
 /** A local buffer of usage reports. They are sent in batches, and each counts once. */
-import { ConnectionError, isServiceAway, ProblemError } from "../Errors.ts"
+import { ConfigurationError, ConnectionError, ProblemError } from "../Errors.ts"
 import { amountOf } from "./Decimal.ts"
 import type { Amount } from "./Decimal.ts"
-import type { Journal } from "./Journal.ts"
+import type { Journal, OpenJournal } from "./Journal.ts"
+import { BufferFull, FlushFailed } from "./UsageErrors.ts"
+import type { FlushResult, UsageEvent } from "./UsageErrors.ts"
 import { labelOf } from "../RequestRules.ts"
 import { count, isOfAnEvent, verdictsIn } from "./UsageResults.ts"
 import type { Counts } from "./UsageResults.ts"
@@ -10,53 +12,10 @@ import { every, makeLock, randomId, readAs, timeText } from "./Wire.ts"
 import type { Send } from "./Wire.ts"
 
 /** How many events may wait, if the caller does not say. */
-export const DEFAULT_CAPACITY = 10_000
+const DEFAULT_CAPACITY = 10_000
 const MAX_BATCH = 1_000
 /** The service accepts bodies of up to 1 MiB. */
 const MAX_BATCH_BYTES = 900_000
-
-/** The buffer holds as many events as it may. The report was not accepted. */
-export class BufferFull extends Error {
-  override readonly name = "BufferFull"
-}
-
-/** An event of the buffer (CloudEvents 1.0). */
-export interface UsageEvent {
-  readonly specversion: "1.0"
-  readonly id: string
-  readonly source: string
-  readonly subject: string
-  readonly type: string
-  readonly time: string
-  readonly data: { readonly value: string; readonly uniqueKey?: string }
-}
-
-/** An event that the service does not count, such as usage above the limit. It has left the buffer. */
-export interface RejectedEvent {
-  readonly event: UsageEvent
-  readonly code: string
-  readonly message: string
-}
-
-/** What a flush did. */
-export interface FlushResult {
-  readonly accepted: number
-  /** Events that had been counted already: the response of an earlier flush was lost. */
-  readonly duplicates: number
-  readonly rejected: ReadonlyArray<RejectedEvent>
-}
-
-/** A flush ended early. What it had done is in `result`; other events are still in the buffer. `cause` says why. */
-export class FlushFailed extends Error {
-  override readonly name = "FlushFailed"
-  readonly result: FlushResult
-  readonly isAway: boolean
-  constructor(result: FlushResult, cause: unknown) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause })
-    this.result = result
-    this.isAway = isServiceAway(cause)
-  }
-}
 
 /** Options of a report. */
 export interface BufferedReport {
@@ -114,7 +73,7 @@ const batchOf = (lines: ReadonlyArray<string>): ReadonlyArray<string> => {
 const eventOf = (line: string): UsageEvent => JSON.parse(line)
 
 /** Makes a buffer on a journal. */
-export const makeBuffer = (send: Send, journal: Journal, capacity: number): UsageBuffer => {
+const makeBuffer = (send: Send, journal: Journal, capacity: number): UsageBuffer => {
   const withJournal = makeLock()
   const flushing = makeLock()
   /** Reports that wait for the disk. All of them are stored by one write. */
@@ -240,4 +199,14 @@ export const makeBuffer = (send: Send, journal: Journal, capacity: number): Usag
       await flushing(() => withJournal(() => journal.close()))
     },
   }
+}
+
+/** Opens a buffer. */
+export const openBuffer = async (
+  send: Send,
+  openJournal: OpenJournal,
+  { capacity = DEFAULT_CAPACITY, path, source = `urn:keyshelf:sdk:${randomId()}` }: BufferOptions,
+): Promise<UsageBuffer> => {
+  if (!(capacity >= 1)) throw new ConfigurationError("capacity", "must be a number, 1 or more")
+  return makeBuffer(send, await openJournal(labelOf("source", source), path), capacity)
 }

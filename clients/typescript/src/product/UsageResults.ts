@@ -1,8 +1,8 @@
 /** What a response says about the events of a batch. An event leaves the buffer only by this. */
+import { own } from "../../../../src/offline/values/Unknown.ts"
 import { ProblemError } from "../Errors.ts"
 import { isForeign } from "../Responses.ts"
-import type { RejectedEvent, UsageEvent } from "./UsageBuffer.ts"
-import { own } from "./Wire.ts"
+import type { RejectedEvent, UsageEvent } from "./UsageErrors.ts"
 
 /** Rejections of a batch for its body. */
 const OF_THE_BODY: ReadonlyArray<number> = [400, 413, 422]

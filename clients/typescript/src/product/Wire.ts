@@ -5,9 +5,10 @@ import { segmentOf } from "../RequestRules.ts"
 import { MAX_TIMER_MS, Settings } from "../Settings.ts"
 import { sendText } from "../Transport.ts"
 import type { TextRequest, TextResponse } from "../Transport.ts"
+import { systemClock } from "../../../../src/machine/SystemClock.ts"
 
 /** A product waits for a shorter time than a pipeline, and never forever. */
-const DEFAULTS = { timeoutMs: 10_000, deadlineMs: 30_000 }
+export const DEFAULTS = { timeoutMs: 10_000, deadlineMs: 30_000 }
 
 /** Sends a request of one credential. */
 export type Send = (request: TextRequest) => Promise<TextResponse>
@@ -46,12 +47,6 @@ export const randomId = (): string => {
   return text.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-")
 }
 
-/** A property of a value of unknown type. */
-export const own = (value: unknown, name: string): unknown =>
-  typeof value === "object" && value !== null && Object.hasOwn(value, name)
-    ? (value as Readonly<Record<string, unknown>>)[name]
-    : undefined
-
 /** The text of a time with an offset. Throws `RangeError` if it is none. */
 export const timeText = (time: Date | string): string => {
   if (time instanceof Date) return time.toISOString()
@@ -78,18 +73,15 @@ export const every = (millis: number, work: () => Promise<unknown>): (() => Prom
   if (!(millis > 0 && millis <= MAX_TIMER_MS)) throw new RangeError("An interval is above 0 ms and at most 24 days")
   let isStopped = false
   let running: Promise<unknown> = Promise.resolve()
-  let timer: ReturnType<typeof setTimeout>
+  let cancel = () => {}
   const wait = () => {
     if (isStopped) return
-    timer = setTimeout(() => (running = work().then(wait, wait)), millis)
-    // Timers of Node.js alone keep a process.
-    const { unref } = timer as { readonly unref?: () => void }
-    unref?.call(timer)
+    cancel = systemClock.after(millis, () => (running = work().then(wait, wait)))
   }
   wait()
   return async () => {
     isStopped = true
-    clearTimeout(timer)
+    cancel()
     await running
   }
 }

@@ -1,8 +1,10 @@
 /** Forms that change a record: the hooks for the fields, for sending what changed, and for the ways on from a conflict. */
 import { useState } from "react"
+import { announce } from "../Announcements.ts"
 import { call } from "../Api.ts"
 import type { Answer, Operation, Request } from "../Contract.ts"
 import { useChange } from "../Queries.ts"
+import { t } from "../texts.en.ts"
 import { pick, rebased } from "./Change.ts"
 import { bodyOfEdit, Conflict, editOf, isOutdated } from "./Edit.ts"
 import type { Edit } from "./Edit.ts"
@@ -34,7 +36,10 @@ export const useUpdate = <O extends Operation, R, B extends object>(
   }
   const change = useChange(run, {
     ...(stale === undefined ? {} : { stale }),
-    ...(done === undefined ? {} : { done }),
+    done: (answer) => {
+      announce(t.common.saved)
+      done?.(answer)
+    },
   })
   return {
     ...change,

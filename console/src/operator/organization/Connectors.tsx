@@ -6,7 +6,7 @@ import { resolutionOf, useEdit, useFollow, useUpdate } from "../../kernel/forms/
 import { useRead, useRows } from "../../kernel/Queries.ts"
 import { useCan } from "../../kernel/Scopes.ts"
 import { t as common } from "../../kernel/texts.en.ts"
-import { announce } from "../../widgets/Announcer.tsx"
+import { announce } from "../../kernel/Announcements.ts"
 import { Button } from "../../widgets/Button.tsx"
 import { CheckField } from "../../widgets/forms/Fields.tsx"
 import { FormFailure } from "../../widgets/forms/Form.tsx"

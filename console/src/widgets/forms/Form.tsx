@@ -1,6 +1,6 @@
 /** Forms, in dialogs too: they send once, keep what was typed, and show what the service found wrong at its field. */
 import { CircleAlert } from "lucide-react"
-import { useRef } from "react"
+import { useRef, useState } from "react"
 import type { ReactNode } from "react"
 import { Problem } from "../../kernel/Api.ts"
 import type { FieldError } from "../../kernel/Api.ts"
@@ -74,16 +74,20 @@ export const Form = ({
   children,
   className = "form",
   onSubmit,
+  onTyped,
 }: {
   readonly children: ReactNode
   readonly className?: string
   readonly onSubmit: () => void
+  /** Something was typed or ticked. */
+  readonly onTyped?: () => void
 }) => {
   const isRepeated = useRef(false)
   return (
     <form
       className={className}
       noValidate
+      {...(onTyped === undefined ? {} : { onInput: onTyped })}
       onClickCapture={(event) => {
         isRepeated.current = event.detail > 1
       }}
@@ -113,6 +117,22 @@ const ConflictNotice = ({ resolution }: { readonly resolution: Resolution }) => 
       <div className="actions">
         <Button onPress={resolution.take}>{t.conflict.take}</Button>
         <Button onPress={resolution.keep}>{t.conflict.keep}</Button>
+      </div>
+    </div>
+  </div>
+)
+
+/** Asks before a key or the cross throws away what was typed. */
+const DiscardNotice = ({ onDiscard, onKeep }: { readonly onDiscard: () => void; readonly onKeep: () => void }) => (
+  <div className="failure" role="alert">
+    <CircleAlert aria-hidden size={16} />
+    <div>
+      <p className="failure-title">{t.discard.title}</p>
+      <div className="actions">
+        <Button onPress={onKeep} autoFocus>
+          {t.discard.keep}
+        </Button>
+        <Button onPress={onDiscard}>{t.discard.discard}</Button>
       </div>
     </div>
   </div>
@@ -162,25 +182,33 @@ export const FormDialog = ({
   title,
   wide = false,
   write: { error, isPending },
-}: FormDialogProps) => (
-  <Dialog title={title} isOpen onClose={onClose} wide={wide}>
-    <Form
-      onSubmit={() => {
-        // Nor does a press while the first request is in flight.
-        if (!isPending && !isDisabled) onSubmit()
-      }}
-    >
-      {children}
-      <FormFailure error={error} fields={fields} resolution={resolution} />
-      <DialogActions>
-        <Button onPress={onClose}>{t.common.cancel}</Button>
-        <Button type="submit" look={isDangerous ? "danger" : "primary"} isPending={isPending} isDisabled={isDisabled}>
-          {submit}
-        </Button>
-      </DialogActions>
-    </Form>
-  </Dialog>
-)
+}: FormDialogProps) => {
+  const isTyped = useRef(false)
+  const [isAsking, setAsking] = useState(false)
+  return (
+    <Dialog title={title} isOpen onClose={() => (isTyped.current ? setAsking(true) : onClose())} wide={wide}>
+      <Form
+        onTyped={() => {
+          isTyped.current = true
+        }}
+        onSubmit={() => {
+          // Nor does a press while the first request is in flight.
+          if (!isPending && !isDisabled) onSubmit()
+        }}
+      >
+        {children}
+        <FormFailure error={error} fields={fields} resolution={resolution} />
+        {isAsking && <DiscardNotice onDiscard={onClose} onKeep={() => setAsking(false)} />}
+        <DialogActions>
+          <Button onPress={onClose}>{t.common.cancel}</Button>
+          <Button type="submit" look={isDangerous ? "danger" : "primary"} isPending={isPending} isDisabled={isDisabled}>
+            {submit}
+          </Button>
+        </DialogActions>
+      </Form>
+    </Dialog>
+  )
+}
 
 /** A question before something that cannot be undone. */
 export const ConfirmDialog = ({

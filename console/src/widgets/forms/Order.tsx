@@ -3,7 +3,7 @@ import { ArrowDown, ArrowUp, Plus, X } from "lucide-react"
 import { useEffect, useRef } from "react"
 import type { ReactNode } from "react"
 import { t } from "../../kernel/texts.en.ts"
-import { announce } from "../Announcer.tsx"
+import { announce } from "../../kernel/Announcements.ts"
 import { Button, IconButton } from "../Button.tsx"
 
 /** The list with one element at another place. */

@@ -22,6 +22,8 @@ export const t = {
     uri: "Such as https://example.com/.",
     uuid: "Such as 0198c2b0-5f3e-7c1d-a3b4-9d2f6c1e8a70.",
   } as Readonly<Record<string, string | undefined>>,
+  units: { minute: "Minutes", hour: "Hours", day: "Days", second: "Seconds" },
+  unitOf: (label: string) => `${label}: unit`,
   item: (label: string, index: number) => `${label} ${index}`,
   add: (label: string) => `Add: ${label}`,
   remove: (label: string) => `Remove ${label}`,

@@ -6,7 +6,7 @@ import type { ReactNode } from "react"
 import { callDry, Problem } from "../../kernel/Api.ts"
 import type { AnyDryRun, DryRunnable, Request } from "../../kernel/Contract.ts"
 import { formatAmount } from "../../kernel/Amount.ts"
-import { words } from "../../kernel/Formats.ts"
+import { eventWords, words } from "../../kernel/Formats.ts"
 import { useWrite } from "../../kernel/Queries.ts"
 import type { WriteOptions } from "../../kernel/Queries.ts"
 import { t as common } from "../../kernel/texts.en.ts"
@@ -141,7 +141,7 @@ export const Outcome = ({
     <Effects impact={found.impact} titles={titles} />
     {found.events.length > 0 && (
       <p>
-        {common.impact.events}: {found.events.map(({ type }) => words(type)).join(", ")}
+        {common.impact.events}: {found.events.map(({ type }) => eventWords(type)).join(", ")}
       </p>
     )}
   </div>

@@ -2,24 +2,26 @@
 import { Link } from "@tanstack/react-router"
 import type { ReactNode } from "react"
 import type { Actor } from "../../kernel/Contract.ts"
+import { words } from "../../kernel/Formats.ts"
 import { useCan } from "../../kernel/Scopes.ts"
 import type { Scope } from "../../kernel/Scopes.ts"
+import { t } from "../../kernel/texts.en.ts"
 
 const screens = {
-  customer: ["/customers", "read:customers"],
-  instance: ["/instances", "read:instances"],
-  license: ["/licenses", "read:licenses"],
-  entitlement: ["/entitlements", "read:entitlements"],
-  entitlementGroup: ["/entitlement-groups", "read:entitlements"],
-  migration: ["/license-migrations", "read:licenses"],
-  zone: ["/zones", "read:deployment_zones"],
-  metadataField: ["/metadata-fields", "read:metadata_fields"],
-  connector: ["/connectors", "read:organizations"],
-  release: ["/releases", "read:releases"],
-  component: ["/components", "read:components"],
-  flag: ["/flags", "read:feature_flags"],
-  serviceAccount: ["/service-accounts", "read:tokens"],
-} as const satisfies Record<string, readonly [string, Scope]>
+  customer: ["/customers", "read:customers", t.nav.customers],
+  instance: ["/instances", "read:instances", t.nav.instances],
+  license: ["/licenses", "read:licenses", t.nav.licenses],
+  entitlement: ["/entitlements", "read:entitlements", t.nav.entitlements],
+  entitlementGroup: ["/entitlement-groups", "read:entitlements", t.nav.entitlementGroups],
+  migration: ["/license-migrations", "read:licenses", t.nav.migrations],
+  zone: ["/zones", "read:deployment_zones", t.nav.zones],
+  metadataField: ["/metadata-fields", "read:metadata_fields", t.nav.metadata],
+  connector: ["/connectors", "read:organizations", t.nav.connectors],
+  release: ["/releases", "read:releases", t.nav.releases],
+  component: ["/components", "read:components", t.nav.components],
+  flag: ["/flags", "read:feature_flags", t.nav.flags],
+  serviceAccount: ["/service-accounts", "read:tokens", t.nav.serviceAccounts],
+} as const satisfies Record<string, readonly [path: string, scope: Scope, list: string]>
 
 export type RecordKind = keyof typeof screens
 
@@ -44,6 +46,10 @@ export const RecordLink = ({
     </Link>
   )
 }
+
+/** What a list of records is called, by its path. */
+export const listTitle = (path: string): string =>
+  Object.values(screens).find(([to]) => to === path)?.[2] ?? words(path.slice(1))
 
 /** The one who did something, with a link to what is known about it. */
 export const ActorLink = ({ actor }: { readonly actor: Actor }) => {

@@ -1,21 +1,22 @@
 /** The page of one record: its head with what can be done with it, and its tabs. */
 import { Ellipsis } from "lucide-react"
-import { useState } from "react"
+import { lazy, Suspense, useState } from "react"
 import type { ReactNode } from "react"
-import type { Answer, Request } from "../../kernel/Contract.ts"
+import { Problem } from "../../kernel/Api.ts"
+import type { Answer, Customer, Request } from "../../kernel/Contract.ts"
 import { useRead } from "../../kernel/Queries.ts"
 import type { GetOperation } from "../../kernel/Queries.ts"
 import { t as common } from "../../kernel/texts.en.ts"
-import { usePathName } from "../../kernel/Url.ts"
+import { useListPath, usePathName } from "../../kernel/Url.ts"
 import { Button } from "../Button.tsx"
 import { Menu } from "../Menu.tsx"
 import { PageHead } from "../Page.tsx"
-import { Read, ReadOnly } from "../States.tsx"
+import { Empty, Read, ReadOnly } from "../States.tsx"
 import { Tabs } from "../Tabs.tsx"
 import type { TabItem } from "../Tabs.tsx"
 import { Moment } from "../Tag.tsx"
-import { EventList } from "./EventList.tsx"
-import { ListLink } from "./Links.tsx"
+import { EventList } from "../events/EventList.tsx"
+import { ListLink, listTitle } from "./Links.tsx"
 import { t } from "./texts.en.ts"
 
 /** What can be done with a record: a button, or an entry of the menu beside the buttons, that opens a dialog. */
@@ -57,8 +58,25 @@ export const eventsTab = (filters: Parameters<typeof EventList>[0]["filters"]): 
   content: () => <EventList label={t.activity} filters={filters} />,
 })
 
-/** The tab of the events about a record. */
-export const activityTab = ({ id }: { readonly id: string }): TabItem => eventsTab({ resource: id })
+/** The tab of the events about a record and what belongs to it. */
+export const activityTab = ({ id }: { readonly id: string }): TabItem => eventsTab({ resource: [id] })
+
+/** The same, also with what belongs to that: to the instances of a customer. */
+export const wholeActivityTab = ({ id }: { readonly id: string }): TabItem =>
+  eventsTab({ resource: [id], related: "true" })
+
+const Integrations = lazy(() => import("./Integrations.tsx").then((module) => ({ default: module.Integrations })))
+
+/** The tab of a record's ids in other systems. */
+export const integrationsTab = ({ integrations }: Pick<Customer, "integrations">): TabItem => ({
+  id: "integrations",
+  title: t.integrations.title,
+  content: () => (
+    <Suspense fallback={null}>
+      <Integrations records={integrations} />
+    </Suspense>
+  ),
+})
 
 /** Who created a record, and when. */
 export const Creation = ({
@@ -172,6 +190,27 @@ export const RecordPage = ({
   )
 }
 
+/** The page of a record that does not exist: the way back comes first. */
+const NotThere = ({ error, name }: { readonly error: Problem; readonly name: string }) => {
+  const path = useListPath()
+  const list = listTitle(path)
+  return (
+    <>
+      <PageHead title={name} crumbs={<ListLink to={path}>{list}</ListLink>} />
+      <Empty
+        title={error.title}
+        action={
+          <ListLink to={path} className="button">
+            {common.states.backTo(list)}
+          </ListLink>
+        }
+      >
+        {error.detail}
+      </Empty>
+    </>
+  )
+}
+
 /** The page of the record that the URL names. Another record is another page: what was typed or opened does not stay. */
 export const pageOf = <O extends GetOperation>(
   operation: O,
@@ -182,6 +221,10 @@ export const pageOf = <O extends GetOperation>(
   const RecordOfUrl = () => {
     const name = usePathName(urlName)
     const record = useRead(operation, requestFor(name))
+    const { data, error } = record
+    if (data === undefined && error instanceof Problem && error.status === 404) {
+      return <NotThere name={name} error={error} />
+    }
     return (
       <Read of={record} title={name}>
         {(found) => {

@@ -42,7 +42,12 @@ export const storedSchemas = {
   entitlementGroups: Schema.Struct({ ...EntitlementGroup.fields, ...written }),
   licenseFamilies: LicenseVersion,
   featureFlags: Schema.Struct({ ...FeatureFlag.fields, ...written }),
-  webhooks: Schema.Struct({ ...WebhookEndpoint.fields, ...written, disabledAt: Schema.NullOr(Schema.String) }),
+  webhooks: Schema.Struct({
+    ...WebhookEndpoint.fields,
+    ...written,
+    disabledAt: Schema.NullOr(Schema.String),
+    failingSince: Schema.NullOr(Schema.String),
+  }),
   connectors: Connector,
 } as const satisfies Readonly<Record<Section, Schema.Top>>
 

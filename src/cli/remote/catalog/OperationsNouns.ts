@@ -87,11 +87,25 @@ export const OPERATIONS_NOUNS: ReadonlyArray<Noun> = [
     },
   },
   {
+    name: "snapshots",
+    about: "What an instance is granted now, signed for its product",
+    commands: { get: "getSnapshot" },
+  },
+  {
     name: "offline-usage",
     about: "Usage that sites without a network wrote down in ledgers",
     commands: {
       list: list("listOfflineLedgers", "source", "lines", "closedAt", "forkedAt", "updatedAt"),
       upload: "uploadOfflineUsage",
+    },
+  },
+  {
+    name: "tranches",
+    about: "What products may spend of hard limits without a request",
+    commands: {
+      list: list("listTranches", "holder", "entitlement", "periodStart", "unspent", "spendUntil", "heldUntil"),
+      refill: "refillTranches",
+      end: "endTranches",
     },
   },
   {

@@ -46,6 +46,16 @@ export const SALES_NOUNS: ReadonlyArray<Noun> = [
     },
   },
   {
+    name: "add-ons",
+    about: "What an instance has bought beside its license",
+    commands: {
+      list: list("listAddOns", "addOn", "license", "quantity", "startsAt", "endsAt", "reason"),
+      get: "getAddOn",
+      put: "putAddOn",
+      remove: "deleteAddOn",
+    },
+  },
+  {
     name: "licenses",
     about: "License versions",
     commands: {
@@ -83,7 +93,7 @@ export const SALES_NOUNS: ReadonlyArray<Noun> = [
     name: "grants",
     about: "Entitlements that a license version grants",
     commands: {
-      list: list("listLicenseEntitlements", "entitlementSlug", "value", "overagePercent"),
+      list: list("listLicenseEntitlements", "entitlementSlug", "value", "overagePercent", "combine"),
       add: "assignLicenseEntitlement",
       update: "updateLicenseEntitlement",
       remove: "unassignLicenseEntitlement",

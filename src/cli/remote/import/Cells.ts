@@ -4,7 +4,7 @@ import { parseJson } from "../../../kernel/values/Decimal.ts"
 import { instant } from "../Instants.ts"
 
 /** The columns whose cells are JSON: a number, true, false, or an object. */
-const JSON_COLUMNS: ReadonlyArray<string> = ["value", "overagePercent", "graceDays"]
+const JSON_COLUMNS: ReadonlyArray<string> = ["value", "overagePercent", "graceDays", "quantity"]
 
 /** The columns of times, of all kinds of rows. */
 const INSTANT_COLUMNS: ReadonlyArray<string> = ["startLicenseDate", "endLicenseDate", "startsAt", "endsAt"]

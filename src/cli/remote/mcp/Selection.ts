@@ -3,6 +3,7 @@ import { missingScopes } from "../../../kernel/contract/Scope.ts"
 import type { Definition } from "./Definitions.ts"
 
 const SECRET = "Its response contains a secret, which would be part of a conversation"
+const ENDLESS = "A stream that does not end; an assistant reads when it needs an answer"
 const PROVIDER = "For programs that connect other systems, which send it themselves"
 
 /** The operations that are not tools, and why. */
@@ -15,6 +16,8 @@ export const WITHOUT_TOOL: Readonly<Record<string, string>> = {
   importRecords: "`keyshelf import` sends files of records, and shows a dry run of its own",
   reportUsageEvents: "For pipelines that send CloudEvents; reportUsage is the tool",
   uploadOfflineUsage: "A ledger is a file; `keyshelf offline upload` sends it",
+  followChanges: ENDLESS,
+  followFlags: ENDLESS,
   getCustomerByExternalId: PROVIDER,
   upsertCustomer: PROVIDER,
   getInstanceByExternalId: PROVIDER,

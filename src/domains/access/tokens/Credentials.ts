@@ -1,16 +1,13 @@
 /** Verifies credentials and records their last use. */
 import { Context, Effect, Exit, Layer, Option, Redacted, Schedule } from "effect"
 import { makeRequestBatcher } from "../../../kernel/concurrency/RequestBatcher.ts"
-import { InvalidCredential } from "../../../kernel/contract/Problem.ts"
+import { invalidCredential } from "../../../kernel/contract/Problem.ts"
+import type { InvalidCredential } from "../../../kernel/contract/Problem.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import type { CredentialKind, StoredCredential } from "../Model.ts"
 import { AccessRepo } from "../Repo.ts"
 import { truncate, isLive, isOfKind } from "../Rules.ts"
 import { TokenHasher } from "./TokenHasher.ts"
-
-/** The error for every credential that does not work. It never says why, so that it reveals nothing about tokens. */
-export const invalidCredential = () =>
-  new InvalidCredential({ detail: "The credential is missing or not valid. The reason is not disclosed." })
 
 // The id of no row: a look-up without an id runs the same query.
 const NO_ROW = "00000000-0000-0000-0000-000000000000"
@@ -50,8 +47,9 @@ export class Credentials extends Context.Service<
 
       return Credentials.of({
         authenticate: Effect.fnUntraced(function* (kind, credential) {
-          const text = truncate(Redacted.value(credential))
-          const token = Redacted.make(text)
+          const sent = Redacted.value(credential)
+          const text = truncate(sent)
+          const token = text === sent ? credential : Redacted.make(text)
           const row = Option.getOrUndefined(yield* byHash(hasher.lookupHash(token)))
           const genuine = hasher.verify(token, row)
           const at = yield* now

@@ -1,7 +1,7 @@
 /**
  * Internal JWTs. The validation endpoint exchanges a `ksh_` token for one, so that the secret stays at the gateway. The
- * JWT names the credential's row and expires after 30 seconds. The Core API reads the row for every request, so a
- * revocation applies to the next one behind a gateway too.
+ * JWT names the credential's row and expires after 30 seconds. The Core API reads the row for each request, so a
+ * revocation also applies to the next request through a gateway.
  */
 import { Context, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { jwtVerify, SignJWT } from "jose"

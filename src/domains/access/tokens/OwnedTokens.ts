@@ -10,6 +10,7 @@ import { missingScopes } from "../../../kernel/contract/Scope.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import type { Transaction } from "../../../kernel/database/Transactions.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { Events } from "../../events/Service.ts"
 import { AccessTokenNotFound, IssueTokenScopeNotHeld, IssueTokenSlugTaken, RotateTokenNotLive } from "../Errors.ts"
 import type { AccessToken, IssuedToken, IssueToken, RotateToken } from "../Model.ts"
@@ -22,7 +23,9 @@ export interface TokensOwner {
   /** The identity that the tokens authenticate. */
   readonly identity: ActorReference
   /** What events add to the record of a token. */
-  readonly reference: { readonly serviceAccountSlug: string } | { readonly instanceSlug: string }
+  readonly reference:
+    | { readonly serviceAccountId: string; readonly serviceAccountSlug: string }
+    | { readonly instanceId: string; readonly instanceSlug: string }
   /** The instance that the tokens are confined to, if they are license keys. */
   readonly confinedTo: Confinement | null
 }
@@ -42,7 +45,7 @@ export class OwnedTokens extends Context.Service<
     /** A page of the tokens of an owner, newest first. The cursor is bound to `listing`. */
     readonly list: (
       listing: string,
-      organizationId: string,
+      organizationId: OrganizationId,
       ownerId: string,
       request: PageRequest,
     ) => Effect.Effect<Page<AccessToken>, InvalidCursor>
@@ -58,10 +61,7 @@ export class OwnedTokens extends Context.Service<
     ) => Effect.Effect<IssuedToken, IssueTokenScopeNotHeld | AccessTokenNotFound | E | RotateTokenNotLive, Caller>
   }
 >()("keyshelf/access/OwnedTokens") {
-  static readonly layer = Layer.effect(
-    OwnedTokens,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(OwnedTokens, make))
 }
 
 const tokenNotFound = (slug: string) => new AccessTokenNotFound({ detail: noSuch("access token", slug) })
@@ -166,7 +166,7 @@ const make = Effect.gen(function* () {
     )
   })
 
-  const list = (listing: string, organizationId: string, ownerId: string, request: PageRequest) =>
+  const list = (listing: string, organizationId: OrganizationId, ownerId: string, request: PageRequest) =>
     cursors.page(
       { name: listing, organizationId },
       request,

@@ -1,7 +1,7 @@
 /** Emits the expiry event of each token once, and deletes tokens that ended long ago. */
 import { Context, Effect, Layer } from "effect"
 import { Events } from "../../events/Service.ts"
-import { platformIdentity } from "../../../kernel/contract/Caller.ts"
+import { bySystem } from "../../../kernel/contract/Caller.ts"
 import type { RetentionJob } from "../../../kernel/database/ExpiredRows.ts"
 import { CurrentRetentionPeriods, endedBefore } from "../../../kernel/ports/RetentionPeriods.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
@@ -16,10 +16,7 @@ export class TokenRetention extends Context.Service<
     readonly jobs: ReadonlyArray<RetentionJob>
   }
 >()("keyshelf/access/Retention") {
-  static readonly layer = Layer.effect(
-    TokenRetention,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(TokenRetention, make))
 }
 
 const make = Effect.gen(function* () {
@@ -32,13 +29,13 @@ const make = Effect.gen(function* () {
     return yield* runByIndex(
       Effect.gen(function* () {
         const expired = yield* repo.claimExpired(yield* now, count)
-        for (const { instanceSlug, organizationId, serviceAccountSlug, ...token } of expired) {
+        for (const { instanceSlug, organizationId, ownerId, serviceAccountSlug, ...token } of expired) {
           const data = {
             ...token,
-            ...(serviceAccountSlug === null ? {} : { serviceAccountSlug }),
-            ...(instanceSlug === null ? {} : { instanceSlug }),
+            ...(serviceAccountSlug === null ? {} : { serviceAccountId: ownerId, serviceAccountSlug }),
+            ...(instanceSlug === null ? {} : { instanceId: ownerId, instanceSlug }),
           }
-          yield* events.emit({ organizationId, actor: platformIdentity }, "TOKEN_EXPIRED", data)
+          yield* events.emit({ ...bySystem, organizationId }, "TOKEN_EXPIRED", data)
         }
         return expired.length
       }),

@@ -1,18 +1,25 @@
 /** SQL of tokens that end by time, and of credentials that ended long ago. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
 import { inEachOrganization } from "../../../kernel/database/DueOrganizations.ts"
 import { rowByKey } from "../../../kernel/database/RowsByKey.ts"
-import { records } from "../../../kernel/database/Statements.ts"
-import type { AccessToken, StoredCredential } from "../Model.ts"
+import { decoded, returnedCount } from "../../../kernel/database/Statements.ts"
+import { OrganizationId } from "../../../kernel/values/Identifiers.ts"
+import { AccessToken } from "../Model.ts"
+import type { StoredCredential } from "../Model.ts"
 import { IS_USABLE, TOKEN_COLUMNS } from "./TokensSql.ts"
 
 /** An expired token with its organization and, unless the operator minted it, its service account or instance. */
-interface ExpiredToken extends AccessToken {
-  readonly organizationId: string
-  readonly serviceAccountSlug: string | null
-  readonly instanceSlug: string | null
-}
+type ExpiredToken = typeof ExpiredRow.Type & { readonly serviceAccountSlug: string | null }
+
+const ExpiredRow = Schema.Struct({
+  ...AccessToken.fields,
+  organizationId: OrganizationId,
+  instanceSlug: Schema.NullOr(Schema.String),
+  ownerId: Schema.String,
+})
+
+const Account = Schema.Struct({ id: Schema.String, slug: Schema.String })
 
 /** Claims expired tokens and deletes retired credentials. */
 export class TokenRetentionRepo extends Context.Service<
@@ -30,10 +37,7 @@ export class TokenRetentionRepo extends Context.Service<
     readonly deleteRetired: (kind: StoredCredential["kind"], before: Date, count: number) => Effect.Effect<number>
   }
 >()("keyshelf/access/RetentionRepo") {
-  static readonly layer = Layer.effect(
-    TokenRetentionRepo,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(TokenRetentionRepo, make))
 }
 
 const make = Effect.gen(function* () {
@@ -41,9 +45,9 @@ const make = Effect.gen(function* () {
   const tokenColumns = sql.literal(TOKEN_COLUMNS)
   const isUsable = sql.literal(IS_USABLE)
 
-  return {
-    claimExpired: Effect.fnUntraced(function* (at: Date, count: number) {
-      const expired = yield* records<Omit<ExpiredToken, "serviceAccountSlug"> & { readonly ownerId: string }>()(sql`
+  return TokenRetentionRepo.of({
+    claimExpired: Effect.fnUntraced(function* (at, count) {
+      const expired = yield* decoded(ExpiredRow)(sql`
         UPDATE credentials SET expiry_told_at = ${at}
         WHERE ctid = ANY (ARRAY (
           SELECT ctid FROM credentials
@@ -56,7 +60,7 @@ const make = Effect.gen(function* () {
         expired,
         (row) => row.organizationId,
         (organizationId, tokens) =>
-          records<{ readonly id: string; readonly slug: string }>()(sql`
+          decoded(Account)(sql`
             SELECT account.id, account.slug FROM unnest(${[...new Set(tokens.map(({ ownerId }) => ownerId))]}::uuid[]) AS owner (id)
             CROSS JOIN ${rowByKey(sql, "id, slug", {
               table: "service_accounts",
@@ -66,23 +70,20 @@ const make = Effect.gen(function* () {
             })} AS account`),
       )
       const owners = new Map(accounts.map(({ id, slug }) => [id, slug]))
-      return expired.map(({ ownerId, ...token }): ExpiredToken => ({
+      return expired.map((token): ExpiredToken => ({
         ...token,
-        serviceAccountSlug: owners.get(ownerId) ?? null,
+        serviceAccountSlug: owners.get(token.ownerId) ?? null,
       }))
     }),
 
-    deleteRetired: (kind: StoredCredential["kind"], before: Date, count: number) =>
-      Effect.map(
-        Effect.orDie(sql`
-          DELETE FROM credentials WHERE ctid = ANY (ARRAY (
-            SELECT ctid FROM credentials retired
-            WHERE kind = ${kind} AND least(revoked_at, expires_at) <= ${before}
-              AND (revoked_at IS NOT NULL OR expires_at IS NOT NULL)
-              AND (kind = 'platform' OR revoked_at IS NOT NULL OR expiry_told_at IS NOT NULL)
-              AND NOT EXISTS (SELECT 1 FROM credentials child WHERE child.parent_id = retired.id)
-            ORDER BY least(revoked_at, expires_at) LIMIT ${count} FOR UPDATE SKIP LOCKED)) RETURNING id`),
-        (rows) => rows.length,
-      ),
-  }
+    deleteRetired: (kind, before, count) =>
+      returnedCount(sql`
+        DELETE FROM credentials WHERE ctid = ANY (ARRAY (
+          SELECT ctid FROM credentials retired
+          WHERE kind = ${kind} AND least(revoked_at, expires_at) <= ${before}
+            AND (revoked_at IS NOT NULL OR expires_at IS NOT NULL)
+            AND (kind = 'platform' OR revoked_at IS NOT NULL OR expiry_told_at IS NOT NULL)
+            AND NOT EXISTS (SELECT 1 FROM credentials child WHERE child.parent_id = retired.id)
+          ORDER BY least(revoked_at, expires_at) LIMIT ${count} FOR UPDATE SKIP LOCKED)) RETURNING id`),
+  })
 })

@@ -3,6 +3,7 @@ import { Context, Effect, Layer } from "effect"
 import type { Redacted } from "effect"
 import type { ActorReference, Confinement } from "../../../kernel/contract/Caller.ts"
 import { newId } from "../../../kernel/values/Identifiers.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { invalid } from "../../../kernel/contract/Problem.ts"
 import type { ValidationFailed } from "../../../kernel/contract/Problem.ts"
 import { slugify, insertWithFreeSlug } from "../../../kernel/values/Slug.ts"
@@ -16,7 +17,7 @@ import { TokenHasher } from "./TokenHasher.ts"
 /** The credential to issue. The caller checks the scopes, because the rule differs by operation. */
 interface IssueRequest<E> {
   readonly kind: CredentialKind
-  readonly organizationId: string | null
+  readonly organizationId: OrganizationId | null
   /** The identity that the new credential authenticates. */
   readonly owner: ActorReference
   /** The instance that a license key is confined to. */

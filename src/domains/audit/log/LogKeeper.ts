@@ -2,6 +2,7 @@
 import { Array as Arr, Context, Effect, Exit, Layer, Option } from "effect"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { EventLog } from "../../events/log/EventLog.ts"
 import type { EventStream } from "../../events/log/EventLog.ts"
 import { Checkpoints } from "../Checkpoints.ts"
@@ -30,21 +31,18 @@ export class LogKeeper extends Context.Service<
     readonly step: Effect.Effect<boolean>
   }
 >()("keyshelf/audit/LogKeeper") {
-  static readonly layer = Layer.effect(
-    LogKeeper,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(LogKeeper, make))
 }
 
 /** The logs that could not be sealed or signed, and until when they are left alone. */
 const refusals = () => {
-  const refused = new Map<string, { readonly detail: string; readonly until: number }>()
+  const refused = new Map<OrganizationId, { readonly detail: string; readonly until: number }>()
 
-  const isRefused = (organizationId: string, at: number) => (refused.get(organizationId)?.until ?? 0) > at
+  const isRefused = (organizationId: OrganizationId, at: number) => (refused.get(organizationId)?.until ?? 0) > at
 
   /** Works on a log. If it is refused, the error is logged once, and the log waits for the next try. */
   const unlessRefused = Effect.fnUntraced(function* <A>(
-    organizationId: string,
+    organizationId: OrganizationId,
     work: Effect.Effect<A, EventCheckpointInconsistent>,
     otherwise: A,
   ) {
@@ -77,12 +75,12 @@ const make = Effect.gen(function* () {
   const unplaced = transactions.run(Effect.andThen(repo.planByIndex, log.unplaced))
 
   // The heads up to which this process knows the logs to be sealed: streams that did not grow cost nothing.
-  const sealedTo = new Map<string, number>()
+  const sealedTo = new Map<OrganizationId, number>()
   // When the logs that grew since their newest checkpoint are signed, in milliseconds.
-  const dueAt = new Map<string, number>()
+  const dueAt = new Map<OrganizationId, number>()
   const { isRefused, refused, unlessRefused } = refusals()
 
-  const sealStream = Effect.fnUntraced(function* (organizationId: string, first: SealedLog | undefined) {
+  const sealStream = Effect.fnUntraced(function* (organizationId: OrganizationId, first: SealedLog | undefined) {
     let sealed = first === undefined || first.hasMore ? yield* sealing.sealSome(organizationId) : first
     for (let batch = 1; sealed.hasMore && batch < MAX_BATCHES; batch++) {
       sealed = yield* sealing.sealSome(organizationId)
@@ -97,7 +95,7 @@ const make = Effect.gen(function* () {
   })
 
   /** What can be sealed in few transactions. If one of them fails, each of its logs has its own, which says what is wrong. */
-  const sealTogether = Effect.fnUntraced(function* (organizationIds: ReadonlyArray<string>) {
+  const sealTogether = Effect.fnUntraced(function* (organizationIds: ReadonlyArray<OrganizationId>) {
     const at = (yield* now).getTime()
     const ids = organizationIds.filter((id) => !isRefused(id, at))
     const sealed = yield* Effect.forEach(Arr.chunksOf(ids, sealing.maxTogether), (some) =>
@@ -106,7 +104,7 @@ const make = Effect.gen(function* () {
     return new Map(sealed.flatMap((exit) => (Exit.isSuccess(exit) ? [...exit.value] : [])))
   })
 
-  const sign = (organizationId: string) =>
+  const sign = (organizationId: OrganizationId) =>
     Effect.map(checkpoints.sign(organizationId), () => void dueAt.delete(organizationId))
 
   /** Forgets removed organizations. */

@@ -1,10 +1,11 @@
 /** Reads stored event logs from start to end, to verify and to export them. Each is read as it is at one moment. */
 import { Context, Effect, Layer } from "effect"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { EventLog, sizeOf } from "../../events/log/EventLog.ts"
 import { EventLeaves } from "../../events/log/Leaves.ts"
 import type { LogEvent } from "../../events/log/EventLog.ts"
-import { eventText, isOfItsResource } from "../../events/log/EventText.ts"
+import { eventText, isOfItsRecords } from "../../events/log/EventText.ts"
 import { Signer } from "../../signing/Signer.ts"
 import { logOrigin } from "../../signing/VerifierKey.ts"
 import { AuditRepo } from "../Repo.ts"
@@ -22,7 +23,7 @@ const NO_HASH = new Uint8Array(32)
 
 /** A log whose notes are known, and how they are verified. */
 interface LogToVerify {
-  readonly organizationId: string
+  readonly organizationId: OrganizationId
   /** The public keys that are trusted, in base64url; those of the database if there are none. */
   readonly keys: ReadonlyArray<string>
   /** Notes that were saved elsewhere. */
@@ -42,7 +43,7 @@ interface Page {
 
 /** What is wrong with the columns beside the text of an event, by which readers find it. */
 const wrongColumns = (event: LogEvent): { readonly wrong?: string } => {
-  if (!isOfItsResource(event)) return { wrong: "The column resource is not the one of the event's data" }
+  if (!isOfItsRecords(event)) return { wrong: "The columns resource and owner are not those of the event's data" }
   return event.isIndexed ? {} : { wrong: "Filters do not find the event by its own type, resource and actor" }
 }
 
@@ -51,25 +52,27 @@ export class LogReader extends Context.Service<
   LogReader,
   {
     /** The organizations with their slugs. */
-    readonly organizations: Effect.Effect<ReadonlyArray<{ readonly id: string; readonly slug: string }>>
+    readonly organizations: Effect.Effect<ReadonlyArray<{ readonly id: OrganizationId; readonly slug: string }>>
     /** Verifies a log: its events, its hashes, its stored checkpoints and the saved ones. */
     readonly verify: (request: LogToVerify) => Effect.Effect<VerifiedLog>
     /** Reads all entries of a log in order, and returns its stored checkpoints. */
     readonly exportTo: <E>(
-      organizationId: string,
+      organizationId: OrganizationId,
       write: (entries: ReadonlyArray<LogEntry>) => Effect.Effect<void, E>,
     ) => Effect.Effect<ReadonlyArray<string>, E>
   }
 >()("keyshelf/audit/LogReader") {
-  static readonly layer = Layer.effect(
-    LogReader,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(LogReader, make))
 }
 
 /** Returns what reads a log in pages, up to the last position of its tree, which it returns. */
 const pages = (log: EventLog["Service"], leaves: EventLeaves["Service"]) => {
-  const readPage = Effect.fnUntraced(function* (organizationId: string, base: number, from: number, size: number) {
+  const readPage = Effect.fnUntraced(function* (
+    organizationId: OrganizationId,
+    base: number,
+    from: number,
+    size: number,
+  ) {
     const count = Math.min(PAGE, size - from)
     const hashes = new Map(
       (yield* leaves.read(organizationId, [{ from, to: from + count }])).map(
@@ -91,7 +94,7 @@ const pages = (log: EventLog["Service"], leaves: EventLeaves["Service"]) => {
     return { from, entries } satisfies Page
   })
 
-  return Effect.fnUntraced(function* <E>(organizationId: string, use: (page: Page) => Effect.Effect<void, E>) {
+  return Effect.fnUntraced(function* <E>(organizationId: OrganizationId, use: (page: Page) => Effect.Effect<void, E>) {
     const stream = yield* log.stream(organizationId)
     const { base } = stream
     const size = sizeOf(stream)
@@ -102,7 +105,7 @@ const pages = (log: EventLog["Service"], leaves: EventLeaves["Service"]) => {
 
 /** Returns what reads the stored checkpoints of a log, in the order of their sizes. */
 const notesIn = (repo: AuditRepo["Service"]) =>
-  Effect.fnUntraced(function* (organizationId: string) {
+  Effect.fnUntraced(function* (organizationId: OrganizationId) {
     const notes: Array<{ readonly note: string; readonly size: number }> = []
     for (;;) {
       const page = yield* repo.checkpointsAfter(organizationId, notes.at(-1)?.size ?? -1, PAGE)
@@ -151,7 +154,7 @@ const make = Effect.gen(function* () {
   })
 
   const exportNow = Effect.fnUntraced(function* <E>(
-    organizationId: string,
+    organizationId: OrganizationId,
     write: (entries: ReadonlyArray<LogEntry>) => Effect.Effect<void, E>,
   ) {
     const last = yield* forEachPage(organizationId, ({ entries }) => write(entries))
@@ -168,7 +171,7 @@ const make = Effect.gen(function* () {
     organizations: repo.organizations,
     verify: (request: LogToVerify) => atOneMoment(verifyNow(request)),
     exportTo: <E>(
-      organizationId: string,
+      organizationId: OrganizationId,
       write: (entries: ReadonlyArray<LogEntry>) => Effect.Effect<void, E>,
     ): Effect.Effect<ReadonlyArray<string>, E> => atOneMoment(exportNow(organizationId, write)),
   }

@@ -3,8 +3,9 @@
  * were lost. The new log has another origin, so its checkpoints do not pass for those of the old one.
  */
 import { Context, Effect, Layer, Option } from "effect"
-import { platformIdentity } from "../../../kernel/contract/Caller.ts"
+import { bySystem } from "../../../kernel/contract/Caller.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { EventLog } from "../../events/log/EventLog.ts"
 import { EventLeaves } from "../../events/log/Leaves.ts"
 import { Events } from "../../events/Service.ts"
@@ -26,7 +27,7 @@ export class LogRestart extends Context.Service<
      * Removes the hashes and checkpoints of the log, begins the next one with an event that carries the last checkpoint, and seals all
      * stored events. Behind a gap, it begins with the first event after it.
      */
-    readonly restart: (organizationId: string) => Effect.Effect<Restarted, EventCheckpointInconsistent>
+    readonly restart: (organizationId: OrganizationId) => Effect.Effect<Restarted, EventCheckpointInconsistent>
   }
 >()("keyshelf/audit/LogRestart") {
   static readonly layer = Layer.effect(
@@ -39,7 +40,7 @@ export class LogRestart extends Context.Service<
       const checkpoints = yield* Checkpoints
       const transactions = yield* Transactions
 
-      const begin = Effect.fnUntraced(function* (organizationId: string) {
+      const begin = Effect.fnUntraced(function* (organizationId: OrganizationId) {
         yield* repo.lock(organizationId)
         const newest = yield* repo.newestCheckpoint(organizationId)
         const last = Option.match(newest, { onNone: () => null, onSome: ({ note }) => note })
@@ -48,7 +49,7 @@ export class LogRestart extends Context.Service<
         yield* leaves.beginNextLog(organizationId)
         yield* leaves.beginBehindGaps(organizationId)
         const stream = yield* log.stream(organizationId)
-        const source = { organizationId, actor: platformIdentity }
+        const source = { ...bySystem, organizationId }
         yield* events.emit(source, "EVENT_LOG_RESTARTED", { log: stream.log, note: last })
         return last
       })

@@ -8,6 +8,7 @@ import { SecretBox } from "../../../kernel/ports/SecretBox.ts"
 import type { SealContext } from "../../../kernel/ports/SecretBox.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { ConnectorSettingsNotFound } from "../Errors.ts"
 import type { ConnectorNotFound } from "../Errors.ts"
 import { changedExposures, removeFormerSecrets } from "./SettingsMerge.ts"
@@ -30,7 +31,7 @@ const LOCATION = "body.settings"
 const MAX_ERRORS = 20
 
 /** The place that an organization's settings of a connector are sealed for. */
-export const settingsSealContext = (organizationId: string, name: string): SealContext => ({
+export const settingsSealContext = (organizationId: OrganizationId, name: string): SealContext => ({
   purpose: "connector-settings",
   boundTo: [organizationId, name],
 })
@@ -105,15 +106,12 @@ export class ConnectorSettings extends Context.Service<
     readonly delete: (name: string) => Effect.Effect<void, ConnectorSettingsNotFound, Caller>
     /** Reads the settings with their secrets. A response never contains them. */
     readonly reveal: (
-      organizationId: string,
+      organizationId: OrganizationId,
       name: string,
     ) => Effect.Effect<RevealedSettings, ConnectorNotFound | ConnectorSettingsNotFound>
   }
 >()("keyshelf/connectors/ConnectorSettings") {
-  static readonly layer = Layer.effect(
-    ConnectorSettings,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(ConnectorSettings, make))
 }
 
 const make = Effect.gen(function* () {
@@ -122,7 +120,7 @@ const make = Effect.gen(function* () {
   const box = yield* SecretBox
   const transactions = yield* Transactions
 
-  const opened = (organizationId: string, name: string, row: SettingsRow) =>
+  const opened = (organizationId: OrganizationId, name: string, row: SettingsRow) =>
     Effect.map(
       box.open(settingsSealContext(organizationId, name), row.sealed),
       (text) => JSON.parse(text) as JsonObject,
@@ -141,7 +139,7 @@ const make = Effect.gen(function* () {
     updatedBy: row.updatedBy,
   })
 
-  const reveal = Effect.fnUntraced(function* (organizationId: string, name: string) {
+  const reveal = Effect.fnUntraced(function* (organizationId: OrganizationId, name: string) {
     const connector = yield* registry.get(name)
     const row = yield* repo.findSettings(organizationId, name)
     if (Option.isNone(row)) return yield* notFound(name)

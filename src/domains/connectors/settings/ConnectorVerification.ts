@@ -22,10 +22,7 @@ export class ConnectorVerification extends Context.Service<
     ) => Effect.Effect<TestResult, ConnectorNotFound | TestConnectorNotSupported | ConnectorSettingsNotFound, Caller>
   }
 >()("keyshelf/connectors/ConnectorVerification") {
-  static readonly layer = Layer.effect(
-    ConnectorVerification,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(ConnectorVerification, make))
 }
 
 const make = Effect.gen(function* () {

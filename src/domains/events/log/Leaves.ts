@@ -1,7 +1,9 @@
 /** The leaves of the event log's tree: the hashes of the events, in the order of their positions. Placing stores them. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer, Option, Schema } from "effect"
-import { column, decodedOne, executed, records } from "../../../kernel/database/Statements.ts"
+import { Context, Effect, Layer, Schema } from "effect"
+import type { Option } from "effect"
+import { column, decoded, decodedOne, executed } from "../../../kernel/database/Statements.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { EVENT_LEAF } from "./EventText.ts"
 
 /** Leaves by their index in the tree, from `from` on, before `to`. */
@@ -10,11 +12,12 @@ interface Leaves {
   readonly to: number
 }
 
-/** A leaf. */
-interface Leaf {
-  readonly index: number
-  readonly hash: Uint8Array
-}
+const Leaf = Schema.Struct({ index: Schema.Int, hash: Schema.Uint8Array })
+type Leaf = typeof Leaf.Type
+
+/** The hashes below a node or a block, one after the other. */
+export const HashesBelow = Schema.Struct({ index: Schema.Int, below: Schema.Uint8Array })
+export type HashesBelow = typeof HashesBelow.Type
 
 /** How far a tree reaches now. */
 const Sealed = Schema.Struct({
@@ -31,40 +34,40 @@ export type Sealed = typeof Sealed.Type
 
 interface LeafQueries {
   /** Leaves in order. Missing ones are left out. */
-  readonly read: (organizationId: string, ranges: ReadonlyArray<Leaves>) => Effect.Effect<ReadonlyArray<Leaf>>
+  readonly read: (organizationId: OrganizationId, ranges: ReadonlyArray<Leaves>) => Effect.Effect<ReadonlyArray<Leaf>>
   /** The leaves of blocks of `width`, one after the other; those of each block as one text of bytes. */
   readonly blocks: (
-    organizationId: string,
+    organizationId: OrganizationId,
     width: number,
     blocks: Leaves,
-  ) => Effect.Effect<ReadonlyArray<{ readonly index: number; readonly below: Uint8Array }>>
+  ) => Effect.Effect<ReadonlyArray<HashesBelow>>
   /**
    * Adds the leaves of up to `count` positions behind the tree to it, up to the first one without a leaf. With `isWhole`, adds none if
    * there is one without. The nodes above must be added in the same transaction, under a lock of the log.
    */
   readonly advance: (
-    organizationId: string,
+    organizationId: OrganizationId,
     count: number,
     mode: { readonly isWhole: boolean },
   ) => Effect.Effect<Option.Option<Sealed>>
   /** Stores the leaves of up to `count` positions behind the tree that have none, but whose event is stored: those of a log that begins. */
-  readonly fill: (organizationId: string, count: number) => Effect.Effect<void>
+  readonly fill: (organizationId: OrganizationId, count: number) => Effect.Effect<void>
   /**
    * Begins the tree behind the last position without an event. Only for a stream whose tree is empty: an earlier version may have
    * deleted events before there was a log.
    */
-  readonly beginBehindGaps: (organizationId: string) => Effect.Effect<void>
+  readonly beginBehindGaps: (organizationId: OrganizationId) => Effect.Effect<void>
   /** The stream gets the next log, without leaves. The nodes above them must be removed in the same transaction. */
-  readonly beginNextLog: (organizationId: string) => Effect.Effect<void>
+  readonly beginNextLog: (organizationId: OrganizationId) => Effect.Effect<void>
 }
 
 const reads = (sql: PgClient.PgClient) => {
-  const baseOf = (organizationId: string) =>
+  const baseOf = (organizationId: OrganizationId) =>
     sql`coalesce((SELECT base FROM event_streams WHERE organization_id = ${organizationId}), 0)`
 
   return {
     read: (organizationId, ranges) =>
-      records<Leaf>()(sql`
+      decoded(Leaf)(sql`
         SELECT leaf.index, leaf.hash
         FROM unnest(
           (SELECT ${column("int8", ranges, ({ from }) => BigInt(from))}),
@@ -79,7 +82,7 @@ const reads = (sql: PgClient.PgClient) => {
         ) AS leaf`),
 
     blocks: (organizationId, width, { from, to }) =>
-      records<{ readonly index: number; readonly below: Uint8Array }>()(sql`
+      decoded(HashesBelow)(sql`
         SELECT block.index::float8 AS index, coalesce((
           SELECT string_agg(placed.leaf, ''::bytea ORDER BY placed.position) FROM event_positions placed
           WHERE placed.organization_id = ${organizationId}
@@ -91,7 +94,7 @@ const reads = (sql: PgClient.PgClient) => {
 }
 
 const growth = (sql: PgClient.PgClient) => {
-  const sealedOf = (organizationId: string) =>
+  const sealedOf = (organizationId: OrganizationId) =>
     sql`(SELECT sealed_to FROM event_streams WHERE organization_id = ${organizationId})`
 
   return {

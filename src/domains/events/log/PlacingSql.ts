@@ -5,7 +5,7 @@ import { rowByKey } from "../../../kernel/database/RowsByKey.ts"
 import { EVENT_LEAF } from "./EventText.ts"
 
 /** The columns that {@link insertPlaced} takes from an event. */
-export const PLACED_COLUMNS = `id, type, resource, actor->>'id' AS actor_id, ${EVENT_LEAF} AS leaf`
+export const PLACED_COLUMNS = `id, type, resource, owner, actor->>'id' AS actor_id, ${EVENT_LEAF} AS leaf`
 
 /** The event with a key: some of its columns, to be joined `LATERAL`. The organization is a parameter, or a column of the rows before. */
 export const eventByKey = (sql: SqlClient, organization: Fragment | string, columns: string, key: string): Fragment =>
@@ -16,8 +16,9 @@ export const eventByKey = (sql: SqlClient, organization: Fragment | string, colu
  * `number` from 1. The first one gets the position after the head of the stream.
  */
 export const insertPlaced = (sql: SqlClient, head: Fragment, placed: Fragment) => sql`
-  INSERT INTO event_positions (organization_id, position, event_id, leaf, type, resource, actor_id)
-  SELECT placed.organization_id, ${head} + placed.number, placed.id, placed.leaf, placed.type, placed.resource, placed.actor_id
+  INSERT INTO event_positions (organization_id, position, event_id, leaf, type, resource, owner, actor_id)
+  SELECT placed.organization_id, ${head} + placed.number, placed.id, placed.leaf, placed.type, placed.resource, placed.owner,
+    placed.actor_id
   FROM ${placed}`
 
 /**

@@ -1,14 +1,17 @@
 /** {@link Outbox} on Citus, where its rows are on the coordinator and the events in shards. */
 import { PgClient } from "@effect/sql-pg"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Schema, Struct } from "effect"
 import { inEachOrganization } from "../../../kernel/database/DueOrganizations.ts"
-import { isRemoved } from "../../../kernel/database/RemovedOrganizations.ts"
-import { executed, records } from "../../../kernel/database/Statements.ts"
+import { isRemoved, presentAmong } from "../../../kernel/database/RemovedOrganizations.ts"
+import { decoded, executed, records } from "../../../kernel/database/Statements.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import type { StoredEvent } from "../log/EventText.ts"
-import { contents, dueRows, Outbox } from "../Outbox.ts"
-import type { OutboxEntry, OutboxKey } from "../Outbox.ts"
+import { contents, dueRows, Outbox, OutboxEntry } from "../Outbox.ts"
+import type { OutboxKey } from "../Outbox.ts"
 
-type LockedKey = Omit<OutboxEntry, "type" | "occurredAt">
+const LockedKey = OutboxEntry.mapFields(Struct.omit(["type", "occurredAt"]))
+
+const EnteredEvent = Schema.Struct({ id: Schema.String, type: Schema.String, occurredAt: Schema.Date })
 
 /** The time in milliseconds after which an event that was not visible yet is due again. */
 const UNCOMMITTED_DELAY_MS = 250
@@ -24,26 +27,23 @@ const make = Effect.gen(function* () {
   const findUncommitted = Effect.fnUntraced(function* <Key extends OutboxKey>(missing: ReadonlyArray<Key>) {
     if (missing.length === 0) return []
     const ids = [...new Set(missing.map(({ organizationId }) => organizationId))]
-    const rows = yield* records<{ id: string }>()(
-      sql`SELECT id FROM organizations WHERE id = ANY(${ids}::uuid[]) AND removed_at IS NULL`,
-    )
-    const existing = new Set(rows.map(({ id }) => id))
-    return missing.filter(({ organizationId }) => existing.has(organizationId))
+    const present = yield* presentAmong(sql, ids)
+    return missing.filter(({ organizationId }) => present.has(organizationId))
   })
 
   const lockDue = Effect.fnUntraced(function* (
-    organizationIds: ReadonlyArray<string>,
+    organizationIds: ReadonlyArray<OrganizationId>,
     at: Date,
     perOrganization: number,
   ) {
-    const due = yield* records<LockedKey>()(sql`
+    const due = yield* decoded(LockedKey)(sql`
       SELECT due.organization_id AS "organizationId", due.event_id AS "eventId", due.location::text AS "rowLocation"
       FROM ${dueRows(sql, organizationIds, at, perOrganization)}`)
     const events = yield* inEachOrganization(
       due,
       (key) => key.organizationId,
       (organizationId, own) =>
-        records<{ id: string; type: string; occurredAt: Date }>()(sql`
+        decoded(EnteredEvent)(sql`
           SELECT id, type, occurred_at AS "occurredAt" FROM events
           WHERE organization_id = ${organizationId} AND id = ANY(${own.map(({ eventId }) => eventId)}::uuid[])`),
     )

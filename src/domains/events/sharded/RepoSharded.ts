@@ -3,23 +3,25 @@
  * changes one table there: the result of a change within another one would be sent to all workers, and wait for each.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Effect, Layer, Option } from "effect"
+import { Effect, Layer, Option, Schema } from "effect"
 import type { EventRecord } from "../../../kernel/contract/Event.ts"
 import { isRemoved } from "../../../kernel/database/RemovedOrganizations.ts"
 import { isAt } from "../../../kernel/database/RowsByKey.ts"
-import { executed, record, records, returnedRow } from "../../../kernel/database/Statements.ts"
+import {
+  decoded,
+  decodedColumn,
+  decodedValue,
+  executed,
+  returnedCount,
+  returnedRow,
+} from "../../../kernel/database/Statements.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { insertEvent, OutboxCondition } from "../OutboxSql.ts"
 import { eventsUpTo, firstRetained } from "../log/PagesSql.ts"
 import { advanceHeads, eventByKey, insertPlaced, PLACED_COLUMNS } from "../log/PlacingSql.ts"
-import { EventsRepo } from "../Repo.ts"
+import { AdvancedStream, EventsRepo, organizationIdsIn } from "../Repo.ts"
 import type { PlacedStream, PlacingOptions } from "../Repo.ts"
-
-interface Id {
-  readonly id: string
-}
-
-const idsOf = (rows: ReadonlyArray<Id>) => rows.map(({ id }) => id)
 
 const insertions = (
   sql: PgClient.PgClient,
@@ -33,7 +35,7 @@ const insertions = (
         INSERT INTO event_arrivals (organization_id, event_id) VALUES (${event.organizationId}, ${event.id})`),
     )
 
-  const isSubscribed = (organizationId: string) =>
+  const isSubscribed = (organizationId: OrganizationId) =>
     condition === undefined ? Effect.succeed(true) : returnedRow(sql`SELECT 1 WHERE ${condition(sql, organizationId)}`)
 
   const insertForDelivery = Effect.fnUntraced(function* (event: EventRecord) {
@@ -61,46 +63,39 @@ const insertions = (
 const unordered = (sql: PgClient.PgClient) =>
   ({
     withUnordered: (organizationIds) =>
-      Effect.map(
-        records<Id>()(sql`
-          SELECT DISTINCT organization_id AS id FROM event_arrivals WHERE organization_id = ANY(${organizationIds}::uuid[])`),
-        idsOf,
-      ),
-    unordered: Effect.map(
-      records<Id>()(sql`
-        SELECT DISTINCT organization_id AS id FROM event_arrivals
-        WHERE NOT ${sql.literal(isRemoved("event_arrivals.organization_id"))}`),
-      idsOf,
-    ),
+      organizationIdsIn(sql`
+        SELECT DISTINCT organization_id AS id FROM event_arrivals WHERE organization_id = ANY(${organizationIds}::uuid[])`),
+    unordered: organizationIdsIn(sql`
+      SELECT DISTINCT organization_id AS id FROM event_arrivals
+      WHERE NOT ${sql.literal(isRemoved("event_arrivals.organization_id"))}`),
   }) satisfies Partial<EventsRepo["Service"]>
+
+const eventIdsIn = decodedColumn("event_id", Schema.String)
+const headIn = decodedValue("head", Schema.Int)
 
 const ordering = (sql: PgClient.PgClient) => {
   /** An event that arrives between these statements waits for the next call. */
-  const placeOne = Effect.fnUntraced(function* (organizationId: string, { count, isSealed }: PlacingOptions) {
-    const ids = idsOf(
-      yield* records<Id>()(sql`
-        SELECT event_id AS id FROM event_arrivals WHERE organization_id = ${organizationId}
-        ORDER BY event_id LIMIT ${count ?? null}::bigint`),
-    )
+  const placeOne = Effect.fnUntraced(function* (organizationId: OrganizationId, { count, isSealed }: PlacingOptions) {
+    const ids = yield* eventIdsIn(sql`
+      SELECT event_id FROM event_arrivals WHERE organization_id = ${organizationId}
+      ORDER BY event_id LIMIT ${count ?? null}::bigint`)
     if (ids.length === 0) return []
     const head = yield* Effect.map(
-      record<{ readonly head: string }>()(
-        sql`SELECT head::text AS head FROM event_streams WHERE organization_id = ${organizationId}`,
-      ),
-      Option.match({ onNone: () => "0", onSome: (stream) => stream.head }),
+      headIn(sql`SELECT head::float8 AS head FROM event_streams WHERE organization_id = ${organizationId}`),
+      Option.getOrElse(() => 0),
     )
     const placed = sql`(
       SELECT ${organizationId}::uuid AS organization_id, event.*, row_number() OVER (ORDER BY event.id) AS number
       FROM unnest((SELECT ${ids}::uuid[])) AS arrived (event_id)
       CROSS JOIN ${eventByKey(sql, organizationId, PLACED_COLUMNS, "arrived.event_id")} AS event
     ) AS placed`
-    const rows = yield* records()(sql`${insertPlaced(sql, sql`${head}::bigint`, placed)} RETURNING position`)
+    const added = yield* returnedCount(sql`${insertPlaced(sql, sql`${head}::bigint`, placed)} RETURNING position`)
     yield* executed(sql`
       DELETE FROM event_arrivals WHERE organization_id = ${organizationId} AND event_id = ANY(${ids}::uuid[])`)
-    if (rows.length === 0) return []
-    const counted = sql`(SELECT ${organizationId}::uuid AS organization_id, ${rows.length}::bigint AS count) AS placed`
-    const streams = yield* records<Omit<PlacedStream, "placed">>()(advanceHeads(sql, isSealed, counted))
-    return streams.map((stream): PlacedStream => ({ ...stream, placed: rows.length }))
+    if (added === 0) return []
+    const counted = sql`(SELECT ${organizationId}::uuid AS organization_id, ${added}::bigint AS count) AS placed`
+    const streams = yield* decoded(AdvancedStream)(advanceHeads(sql, isSealed, counted))
+    return streams.map((stream): PlacedStream => ({ ...stream, placed: added }))
   })
 
   return {
@@ -114,19 +109,18 @@ const ordering = (sql: PgClient.PgClient) => {
   } satisfies Partial<EventsRepo["Service"]>
 }
 
+const eventIdIn = decodedValue("event_id", Schema.String)
+
 const retention = (sql: PgClient.PgClient) =>
   ({
     // Ids rise with time, so few other events follow the first one that waits.
     firstRetained: Effect.fnUntraced(function* (organizationId, from) {
       const isWaiting = Option.match(
-        yield* record<Id>()(sql`
-          SELECT event_id AS id FROM webhook_outbox WHERE organization_id = ${organizationId} ORDER BY event_id LIMIT 1`),
-        { onNone: () => sql`false`, onSome: ({ id }) => sql`event.id >= ${id}::uuid` },
+        yield* eventIdIn(sql`
+          SELECT event_id FROM webhook_outbox WHERE organization_id = ${organizationId} ORDER BY event_id LIMIT 1`),
+        { onNone: () => sql`false`, onSome: (id) => sql`event.id >= ${id}::uuid` },
       )
-      return Option.map(
-        yield* record<{ readonly position: number }>()(firstRetained(sql, organizationId, from, isWaiting)),
-        ({ position }) => position,
-      )
+      return yield* firstRetained(sql, organizationId, from, isWaiting)
     }),
     deleteUpTo: (organizationId, position) =>
       executed(sql`

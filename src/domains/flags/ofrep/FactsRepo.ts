@@ -2,8 +2,9 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { Option } from "effect"
-import { record } from "../../../kernel/database/Statements.ts"
-import type { InstanceSubject } from "../../instances/Model.ts"
+import { decodedOne } from "../../../kernel/database/Statements.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
+import { InstanceSubject } from "../../instances/Model.ts"
 import { subjects } from "../../instances/SubjectSql.ts"
 
 /** Reads the facts of instances. */
@@ -12,7 +13,7 @@ export class FactsRepo extends Context.Service<
   {
     /** An instance with its customer, license, zone and release. */
     readonly findSubject: (
-      organizationId: string,
+      organizationId: OrganizationId,
       instanceSlug: string,
     ) => Effect.Effect<Option.Option<InstanceSubject>>
   }
@@ -22,7 +23,7 @@ export class FactsRepo extends Context.Service<
     Effect.map(PgClient.PgClient, (sql) =>
       FactsRepo.of({
         findSubject: (organizationId, instanceSlug) =>
-          record<InstanceSubject>()(sql`
+          decodedOne(InstanceSubject)(sql`
             ${subjects(sql)}
             WHERE i.organization_id = ${organizationId} AND i.slug = ${instanceSlug}`),
       }),

@@ -55,10 +55,45 @@ const FlagNotFound = failureOf(Schema.Literals(["FLAG_NOT_FOUND"])).annotate(com
 /** Result of evaluating one flag. */
 export type Evaluation = EvaluationSuccess | typeof EvaluationFailure.Type | typeof FlagNotFound.Type
 
+const notFound = (key: string, errorDetails: string): Evaluation => ({ key, errorCode: "FLAG_NOT_FOUND", errorDetails })
+
+/** The result for a key that no flag has. */
+export const flagNotFound = (key: string): Evaluation => notFound(key, `The flag "${key}" does not exist.`)
+
+/** The result for the key of an entitlement that does not exist, or of an instance that does not. */
+export const entitlementNotFound = (key: string): Evaluation =>
+  notFound(
+    key,
+    `The flag "${key}" or the instance in the targeting key does not exist. Check the entitlement's slug and the instance's slug.`,
+  )
+
+/** The order of evaluations in a response. */
+export const byKey = (left: { readonly key: string }, right: { readonly key: string }): number =>
+  left.key < right.key ? -1 : 1
+
+/** A stream that says when to evaluate again. */
+const EventStream = Schema.Struct({
+  type: Schema.Literal("sse"),
+  endpoint: Schema.Struct({
+    requestUri: Schema.String.annotate({ description: "Path and ticket, for the origin of this response" }),
+  }).annotate(component("EvaluationStreamEndpoint", { requestUri: "/api/ofrep/v1/streams/kst_..." })),
+  inactivityDelaySec: Schema.Int.annotate({
+    description: "Seconds that a page may be in the background before it closes the stream",
+  }),
+}).annotate(
+  component("EvaluationEventStream", {
+    endpoint: { requestUri: "/api/ofrep/v1/streams/kst_..." },
+    inactivityDelaySec: 120,
+  }),
+)
+
 /** Result of evaluating all flags, each with its value or its error. */
 export const BulkEvaluation = Schema.Struct({
   flags: Schema.Array(Schema.Union([EvaluationSuccess, EvaluationFailure])),
   metadata,
+  eventStreams: Schema.optionalKey(Schema.Array(EventStream)).annotate({
+    description: "Where to follow changes. Absent in responses to requests with an `Idempotency-Key`, which are stored",
+  }),
 }).annotate(
   component("BulkEvaluation", {
     flags: [{ key: "new-dashboard", value: true, reason: "STATIC", variant: "on", metadata: {} }],
@@ -66,6 +101,13 @@ export const BulkEvaluation = Schema.Struct({
   }),
 )
 export type BulkEvaluation = { readonly flags: ReadonlyArray<Evaluation>; readonly metadata: typeof metadata.Type }
+
+/** The stream of a ticket, as a bulk evaluation names it. */
+export const eventStreamOf = (ticket: string): typeof EventStream.Type => ({
+  type: "sse",
+  endpoint: { requestUri: `/api/ofrep/v1/streams/${ticket}` },
+  inactivityDelaySec: 120,
+})
 
 const BulkEvaluationFailure = Schema.Struct({
   errorCode: Schema.Literals(["PARSE_ERROR", "INVALID_CONTEXT"]).annotate(component("BulkEvaluationErrorCode")),

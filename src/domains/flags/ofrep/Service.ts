@@ -1,28 +1,27 @@
 /** Use cases of flag evaluation: feature flags, and the entitlements of instances as flags. */
 import { Context as Service, Effect, Layer, Option, Schema } from "effect"
+import { makeLruCache } from "../../../kernel/concurrency/LruCache.ts"
 import { mapInPieces } from "../../../kernel/concurrency/Pieces.ts"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import { Slug } from "../../../kernel/values/Slug.ts"
+import { ENTITLEMENT_PREFIX } from "../../../offline/EntitlementFlags.ts"
 import { evaluateRule, targetingKeyMissing } from "../../../offline/Flags.ts"
+import type { FlagRule } from "../../../offline/Flags.ts"
 import type { Standing } from "../../usage/check/Model.ts"
-import { Usage } from "../../usage/check/Service.ts"
-import { entitlementFlag } from "./EntitlementFlags.ts"
-import { ENTITLEMENT_PREFIX, FlagKey } from "../Model.ts"
+import { Checks } from "../../usage/check/Service.ts"
+import { flagOfStanding } from "./EntitlementFlags.ts"
+import { FlagKey } from "../Model.ts"
 import type { EvaluatedFlag } from "../Model.ts"
+import { byKey, entitlementNotFound, flagNotFound } from "./Model.ts"
 import type { BulkEvaluation, Context, Evaluation } from "./Model.ts"
 import { FlagsRepo } from "../Repo.ts"
 import { FactsRepo } from "./FactsRepo.ts"
 import { factsOf, namedFacts, reduce } from "./ReductionRules.ts"
+import type { Facts } from "./ReductionRules.ts"
 
 // Malformed keys and slugs are not queried: they match nothing, and PostgreSQL cannot store some of them (NUL).
 const isSlug = Schema.is(Slug)
 const isKey = Schema.is(FlagKey)
-
-const notFound = (key: string, details: string): Evaluation => ({
-  key,
-  errorCode: "FLAG_NOT_FOUND",
-  errorDetails: details,
-})
 
 /** Returns the targeting key of a context. An empty key counts as absent. */
 const targetingKeyOf = ({ targetingKey }: Context): string | undefined =>
@@ -34,8 +33,6 @@ interface Subject {
   readonly instance: string | undefined
 }
 
-const byKey = (left: Evaluation, right: Evaluation): number => (left.key < right.key ? -1 : 1)
-
 /** Evaluates the flags of the caller's organization. */
 export class Evaluations extends Service.Service<
   Evaluations,
@@ -44,14 +41,11 @@ export class Evaluations extends Service.Service<
     readonly evaluate: (key: string, sent: Context) => Effect.Effect<Evaluation, never, Caller>
     /** Evaluates all flags, and all entitlements if the context is about an instance. Sorted by key. */
     readonly all: (sent: Context) => Effect.Effect<BulkEvaluation, never, Caller>
-    /** Evaluates all flags for an instance, but those of entitlements. Sorted by key. */
-    readonly flags: (sent: Context, instance: string) => Effect.Effect<ReadonlyArray<Evaluation>, never, Caller>
+    /** The rules of all flags, reduced for an instance; without the entitlements. The context decides the rest. Sorted by key. */
+    readonly rules: (instance: string) => Effect.Effect<ReadonlyArray<FlagRule>, never, Caller>
   }
 >()("keyshelf/flags/Evaluations") {
-  static readonly layer = Layer.effect(
-    Evaluations,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(Evaluations, make))
 }
 
 /**
@@ -67,14 +61,17 @@ const subjectOf = Effect.fnUntraced(function* (context: Context) {
   return { context, instance: targetingKey !== undefined && isSlug(targetingKey) ? targetingKey : undefined }
 })
 
+/** The slug of the instance that a caller's context is about, if any. It may not exist. */
+export const instanceOf = (context: Context) => Effect.map(subjectOf(context), ({ instance }) => instance)
+
 /** Reads the standings and the facts of an instance. */
 const instanceReader = Effect.gen(function* () {
   const subjects = yield* FactsRepo
-  const usage = yield* Usage
+  const checks = yield* Checks
 
   const standings = (instance: string, entitlements: ReadonlyArray<string> | null) =>
     entitlements === null || entitlements.every((slug) => isSlug(slug))
-      ? usage.standings(instance, entitlements)
+      ? checks.standings(instance, entitlements)
       : Effect.succeed<ReadonlyArray<Standing>>([])
 
   const findSubject = Effect.fnUntraced(function* (instance: string) {
@@ -104,25 +101,55 @@ const instanceReader = Effect.gen(function* () {
   return { readFacts, standings }
 })
 
+/** The flags of an organization as they were in a version, and their rules if none of them names a fact. */
+interface KnownFlags {
+  readonly version: string
+  readonly flags: ReadonlyArray<EvaluatedFlag>
+  readonly rules: ReadonlyArray<FlagRule> | undefined
+}
+
+const MAX_CACHED_FLAGS = 20_000
+
+/**
+ * Reads rules. Snapshots are read often, and flags change rarely, so flags are cached, and read again when the version of their rows
+ * differs. The version is read first: a cached flag is never newer than it.
+ */
+const rulesReader = Effect.gen(function* () {
+  const repo = yield* FlagsRepo
+  const { readFacts } = yield* instanceReader
+  const cache = makeLruCache<KnownFlags>(MAX_CACHED_FLAGS, ({ flags }) => flags.length + 1)
+  const reduceAll = Effect.fnUntraced(function* (flags: ReadonlyArray<EvaluatedFlag>, facts?: Facts) {
+    return (yield* mapInPieces(flags, (flag) => reduce(flag, facts))).toSorted(byKey)
+  })
+
+  return Effect.fnUntraced(function* (instance: string) {
+    const { organizationId } = yield* Caller
+    const version = yield* repo.versionOf(organizationId)
+    const cached = cache.get(organizationId)
+    if (cached?.version === version && cached.rules !== undefined) return cached.rules
+    const flags = cached?.version === version ? cached.flags : yield* repo.listForEvaluation(organizationId)
+    const rules = yield* reduceAll(flags, yield* readFacts(flags, instance))
+    const known = { version, flags, rules: namedFacts(flags) === undefined ? rules : undefined }
+    if (flags.length < MAX_CACHED_FLAGS / 2) cache.set(organizationId, known)
+    return rules
+  })
+})
+
 const make = Effect.gen(function* () {
   const repo = yield* FlagsRepo
   const { readFacts, standings } = yield* instanceReader
+  const readRules = yield* rulesReader
 
   const evaluateEntitlement = Effect.fnUntraced(function* (key: string, { context, instance }: Subject) {
     if (instance === undefined && targetingKeyOf(context) === undefined) return targetingKeyMissing(key)
     const [standing] = instance === undefined ? [] : yield* standings(instance, [key.slice(ENTITLEMENT_PREFIX.length)])
-    return standing === undefined
-      ? notFound(
-          key,
-          `The flag "${key}" or the instance in the targeting key does not exist. Check the entitlement's slug and the instance's slug.`,
-        )
-      : entitlementFlag(standing)
+    return standing === undefined ? entitlementNotFound(key) : flagOfStanding(standing)
   })
 
   const evaluateFlag = Effect.fnUntraced(function* (key: string, { context, instance }: Subject) {
     const { organizationId } = yield* Caller
     const flag = isKey(key) ? yield* repo.findForEvaluation(organizationId, key) : Option.none()
-    if (Option.isNone(flag)) return notFound(key, `The flag "${key}" does not exist.`)
+    if (Option.isNone(flag)) return flagNotFound(key)
     return evaluateRule(reduce(flag.value, yield* readFacts([flag.value], instance)), context)
   })
 
@@ -144,7 +171,7 @@ const make = Effect.gen(function* () {
     )
     const evaluations = yield* evaluateFlags(flags, subject, entitlements)
     return {
-      flags: [...evaluations, ...entitlements.map(entitlementFlag)].sort(byKey),
+      flags: [...evaluations, ...entitlements.map(flagOfStanding)].sort(byKey),
       metadata: {},
     } satisfies BulkEvaluation
   })
@@ -155,11 +182,6 @@ const make = Effect.gen(function* () {
         key.startsWith(ENTITLEMENT_PREFIX) ? evaluateEntitlement(key, subject) : evaluateFlag(key, subject),
       ),
     all: (sent: Context) => Effect.flatMap(subjectOf(sent), evaluateAll),
-    flags: Effect.fnUntraced(function* (sent: Context, instance: string) {
-      const { organizationId } = yield* Caller
-      const flags = yield* repo.listForEvaluation(organizationId)
-      const context = { ...sent, targetingKey: instance }
-      return (yield* evaluateFlags(flags, { context, instance })).toSorted(byKey)
-    }),
+    rules: readRules,
   }
 })

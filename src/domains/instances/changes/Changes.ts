@@ -7,6 +7,7 @@ import { failWithErrors } from "../../../kernel/contract/Problem.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import type { Transaction } from "../../../kernel/database/Transactions.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { Licenses } from "../../licenses/Service.ts"
 import { MetadataValues } from "../../metadata/MetadataValues.ts"
 import { instanceNotFound, UpdateInstanceLicenseArchived } from "../Errors.ts"
@@ -33,7 +34,7 @@ export const changes = Effect.gen(function* () {
   /** Locks an instance, stores the result of `decide` and emits the event. */
   const changing = Effect.fnUntraced(function* <E>(
     choice: InstanceChoice,
-    decide: (current: Instance, organizationId: string) => Effect.Effect<Instance, E, Transaction>,
+    decide: (current: Instance, organizationId: OrganizationId) => Effect.Effect<Instance, E, Transaction>,
   ) {
     const caller = yield* Caller
     return yield* transactions.run(

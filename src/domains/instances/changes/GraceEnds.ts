@@ -3,6 +3,7 @@ import { Effect, Option } from "effect"
 import { failWithErrors } from "../../../kernel/contract/Problem.ts"
 import type { ValidationError } from "../../../kernel/contract/Problem.ts"
 import { DAY_MS, isSameInstant, LAST_INSTANT_MS } from "../../../kernel/values/Timestamp.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { lastEndBefore, MAX_GRACE_DAYS } from "../../licenses/Model.ts"
 import type { License } from "../../licenses/Model.ts"
 import type { CreateInstance, Instance, UpdateInstance } from "../Model.ts"
@@ -51,9 +52,14 @@ const graceErrors = (
 
 /** Rejects terms whose grace period passes the year 9999. `lock` reads a license and locks it, so that its days stay. */
 export const graceEndCheck = (
-  lock: (organizationId: string, licenseId: string) => Effect.Effect<Option.Option<License>>,
+  lock: (organizationId: OrganizationId, licenseId: string) => Effect.Effect<Option.Option<License>>,
 ) =>
-  Effect.fnUntraced(function* (organizationId: string, term: AccessTerm, current: AccessTerm | null, body: Body) {
+  Effect.fnUntraced(function* (
+    organizationId: OrganizationId,
+    term: AccessTerm,
+    current: AccessTerm | null,
+    body: Body,
+  ) {
     if (!mayPass(term, current)) return
     const license = term.graceDays === null ? yield* lock(organizationId, term.licenseId) : Option.none()
     const days = Option.match(license, { onNone: () => 0, onSome: ({ graceDays }) => graceDays })

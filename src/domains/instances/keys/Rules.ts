@@ -5,6 +5,6 @@ import type { Instance } from "../Model.ts"
 /** The instance as the owner of its license keys. */
 export const keyOwner = ({ id, name, slug }: Pick<Instance, "id" | "name" | "slug">): TokensOwner => ({
   identity: { id, name },
-  reference: { instanceSlug: slug },
+  reference: { instanceId: id, instanceSlug: slug },
   confinedTo: { id, slug },
 })

@@ -54,10 +54,7 @@ export class LicenseKeys extends Context.Service<
     ) => Effect.Effect<void, InstanceNotFound | AccessTokenNotFound, Caller>
   }
 >()("keyshelf/instances/keys/LicenseKeys") {
-  static readonly layer = Layer.effect(
-    LicenseKeys,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(LicenseKeys, make))
 }
 
 const make = Effect.gen(function* () {

@@ -62,13 +62,14 @@ export type PutOverride = typeof PutOverride.Type
  * An override as checks read it, with its instance. All JSON: instants are ISO 8601 texts, and a number is a decimal text, so that
  * it keeps all digits.
  */
-export interface AppliedOverride {
-  readonly mode: (typeof overrideModes)[number]
-  readonly value: string | boolean | Readonly<Record<string, unknown>>
-  readonly overagePercent: number | null
-  readonly startsAt: string
-  readonly endsAt: string | null
-  readonly reason: string | null
-  readonly by: ActorReference
-  readonly at: string
-}
+export const AppliedOverride = Schema.Struct({
+  mode: OverrideMode,
+  value: Schema.Union([Schema.String, Schema.Boolean, Schema.Record(Schema.String, Schema.Unknown)]),
+  overagePercent: Schema.NullOr(Schema.Finite),
+  startsAt: Schema.String,
+  endsAt: Schema.NullOr(Schema.String),
+  reason: Schema.NullOr(Schema.String),
+  by: ActorReference,
+  at: Schema.String,
+})
+export type AppliedOverride = typeof AppliedOverride.Type

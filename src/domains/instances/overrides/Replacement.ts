@@ -5,6 +5,7 @@ import { requireUnchanged } from "../../../kernel/contract/Rewritable.ts"
 import { failWithErrors, noSuch } from "../../../kernel/contract/Problem.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { newId } from "../../../kernel/values/Identifiers.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { EntitlementNotFound } from "../../entitlements/Errors.ts"
 import { Entitlements } from "../../entitlements/Service.ts"
@@ -26,7 +27,7 @@ export interface AppliedOverride {
 export const overrideLock = Effect.gen(function* () {
   const repo = yield* OverridesRepo
   const entitlements = yield* Entitlements
-  return Effect.fnUntraced(function* (organizationId: string, instanceSlug: string, entitlementSlug: string) {
+  return Effect.fnUntraced(function* (organizationId: OrganizationId, instanceSlug: string, entitlementSlug: string) {
     const instance = yield* repo.lockInstance(organizationId, instanceSlug)
     if (Option.isNone(instance)) return yield* instanceNotFound(instanceSlug)
     const entitlement = yield* entitlements.lockShared(organizationId, entitlementSlug)
@@ -46,7 +47,8 @@ export const replacement = Effect.gen(function* () {
   const lock = yield* overrideLock
 
   return Effect.fn("Overrides.apply")(function* (instanceSlug: string, entitlementSlug: string, body: PutOverride) {
-    const { actor, organizationId } = yield* Caller
+    const caller = yield* Caller
+    const { actor, organizationId } = caller
     return yield* transactions.run(
       Effect.gen(function* () {
         const { entitlement, instance } = yield* lock(organizationId, instanceSlug, entitlementSlug)
@@ -73,7 +75,9 @@ export const replacement = Effect.gen(function* () {
         yield* repo.end(organizationId, ids, actor, at)
         yield* repo.insert(organizationId, { ...override, ...ids })
         const stored: Override = { ...override, endedAt: null, endedBy: null }
-        yield* events.emitChange({ organizationId, actor }, "INSTANCE_ENTITLEMENT_OVERRIDDEN", current, stored)
+        const { instanceId } = ids
+        const before = current === null ? null : { ...current, instanceId }
+        yield* events.emitChange(caller, "INSTANCE_ENTITLEMENT_OVERRIDDEN", before, { ...stored, instanceId })
         return { status: current === null ? "created" : "updated", override: stored } satisfies AppliedOverride
       }),
     )

@@ -6,6 +6,7 @@ import type { Page, PageRequest } from "../../../kernel/contract/Page.ts"
 import type { InvalidCursor, ValidationFailed } from "../../../kernel/contract/Problem.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import type { EntitlementNotFound } from "../../entitlements/Errors.ts"
 import { Events } from "../../events/Service.ts"
 import { instanceNotFound, OverrideNotFound } from "../Errors.ts"
@@ -56,10 +57,7 @@ export class Overrides extends Context.Service<
     ) => Effect.Effect<Page<Override>, InstanceNotFound | InvalidCursor, Caller>
   }
 >()("keyshelf/instances/overrides/Overrides") {
-  static readonly layer = Layer.effect(
-    Overrides,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(Overrides, make))
 }
 
 const make = Effect.gen(function* () {
@@ -70,7 +68,7 @@ const make = Effect.gen(function* () {
   const lock = yield* overrideLock
   const apply = yield* replacement
 
-  const findInstance = Effect.fnUntraced(function* (organizationId: string, slug: string) {
+  const findInstance = Effect.fnUntraced(function* (organizationId: OrganizationId, slug: string) {
     const instance = yield* repo.findInstance(organizationId, slug)
     return Option.isSome(instance) ? instance.value : yield* instanceNotFound(slug)
   })
@@ -87,7 +85,8 @@ const make = Effect.gen(function* () {
   })
 
   const remove = Effect.fn("Overrides.delete")(function* (instanceSlug: string, entitlementSlug: string) {
-    const { actor, organizationId } = yield* Caller
+    const caller = yield* Caller
+    const { actor, organizationId } = caller
     yield* transactions.run(
       Effect.gen(function* () {
         const { entitlement, instance } = yield* lock(organizationId, instanceSlug, entitlementSlug)
@@ -95,7 +94,10 @@ const make = Effect.gen(function* () {
         const found = yield* repo.find(organizationId, instance.id, entitlementSlug, at)
         if (Option.isNone(found)) return yield* notFound(instanceSlug, entitlementSlug)
         yield* repo.end(organizationId, { instanceId: instance.id, entitlementId: entitlement.id }, actor, at)
-        yield* events.emit({ organizationId, actor }, "INSTANCE_ENTITLEMENT_OVERRIDE_REMOVED", found.value)
+        yield* events.emit(caller, "INSTANCE_ENTITLEMENT_OVERRIDE_REMOVED", {
+          ...found.value,
+          instanceId: instance.id,
+        })
       }),
     )
   })

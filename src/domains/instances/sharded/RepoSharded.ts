@@ -10,6 +10,7 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const sql = yield* PgClient.PgClient
     const repo = yield* InstancesRepo
+    const columns = yield* instanceColumns
     return InstancesRepo.of({
       ...repo,
       moveToLicense: Effect.fnUntraced(function* (organizationId, ids, { at, by, licenseId }) {
@@ -22,7 +23,7 @@ export const layer = Layer.effect(
           ON CONFLICT DO NOTHING`)
         return yield* records<Instance>()(sql`
           UPDATE instances SET license_id = ${licenseId}, updated_at = ${at}, updated_by = ${sql.json(by)}
-          WHERE ${moved} RETURNING ${instanceColumns(sql, organizationId)}`)
+          WHERE ${moved} RETURNING ${columns(organizationId)}`)
       }),
     })
   }),

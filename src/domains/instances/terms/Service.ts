@@ -4,9 +4,10 @@
  * nodes one emits.
  */
 import { Array as Arr, Context, Duration, Effect, Layer } from "effect"
-import { platformIdentity } from "../../../kernel/contract/Caller.ts"
+import { bySystem } from "../../../kernel/contract/Caller.ts"
 import { transactionsByIndex } from "../../../kernel/database/RowsByKey.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { Events } from "../../events/Service.ts"
 import type { Instance } from "../Model.ts"
 import { InstancesRepo } from "../Repo.ts"
@@ -38,10 +39,7 @@ export class TermNotices extends Context.Service<
     readonly applyLeads: Effect.Effect<void>
   }
 >()("keyshelf/instances/terms/TermNotices") {
-  static readonly layer = Layer.effect(
-    TermNotices,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(TermNotices, make))
 }
 
 const make = Effect.gen(function* () {
@@ -57,7 +55,7 @@ const make = Effect.gen(function* () {
       ? { due: [], next: null }
       : planOf(noticesOf({ ...term, endLicenseDate }, leads), new Set(emitted), at)
 
-  const emitFor = Effect.fnUntraced(function* (organizationId: string, candidates: ReadonlyArray<string>) {
+  const emitFor = Effect.fnUntraced(function* (organizationId: OrganizationId, candidates: ReadonlyArray<string>) {
     const at = yield* now
     const locked = yield* repo.lockDue(organizationId, candidates, at)
     const terms = yield* repo.terms(
@@ -75,7 +73,7 @@ const make = Effect.gen(function* () {
     })
     yield* repo.insertNotices(organizationId, at, emitted)
     for (const { instance, notice } of emitted)
-      yield* events.emit({ organizationId, actor: platformIdentity }, notice.event, payloadOf(notice, instance, at))
+      yield* events.emit({ ...bySystem, organizationId }, notice.event, payloadOf(notice, instance, at))
     yield* repo.schedule(
       organizationId,
       leadsText,
@@ -84,7 +82,7 @@ const make = Effect.gen(function* () {
   })
 
   /** Looks at the instances without locks first: those with notices are locked in small groups, the others only to be scheduled. */
-  const groupsOf = Effect.fnUntraced(function* (organizationId: string, candidates: ReadonlyArray<string>) {
+  const groupsOf = Effect.fnUntraced(function* (organizationId: OrganizationId, candidates: ReadonlyArray<string>) {
     const at = yield* now
     const terms = yield* runByIndex(repo.terms(organizationId, candidates))
     const speaking = new Set(
@@ -94,7 +92,7 @@ const make = Effect.gen(function* () {
     return [...(silent.length === 0 ? [] : [silent]), ...Arr.chunksOf([...speaking], MAX_SPEAKING)]
   })
 
-  const emitIn = Effect.fnUntraced(function* (organizationId: string, candidates: ReadonlyArray<string>) {
+  const emitIn = Effect.fnUntraced(function* (organizationId: OrganizationId, candidates: ReadonlyArray<string>) {
     for (const group of yield* groupsOf(organizationId, candidates)) {
       yield* runByIndex(emitFor(organizationId, group))
     }
@@ -103,7 +101,7 @@ const make = Effect.gen(function* () {
   return {
     emitDue: Effect.gen(function* () {
       const candidates = yield* runByIndex(repo.due(yield* now, TERM_BATCH))
-      const byOrganization = Object.entries(Arr.groupBy(candidates, (row) => row.organizationId))
+      const byOrganization = Map.groupBy(candidates, (row) => row.organizationId)
       // One organization's failure does not keep the others waiting.
       const exits = yield* Effect.forEach(byOrganization, ([organizationId, due]) =>
         Effect.exit(

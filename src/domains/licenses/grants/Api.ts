@@ -8,7 +8,7 @@ import { rewritable } from "../../../kernel/contract/Rewritable.ts"
 import { Page, pageQuery } from "../../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../../kernel/contract/Problem.ts"
 import { DryRunImpact, DryRunOf, DryRuns, dryRunQuery } from "../../../kernel/contract/dryruns/DryRun.ts"
-import { TurningImpact } from "../../../kernel/contract/dryruns/ImpactModels.ts"
+import { ChangingImpact } from "../../../kernel/contract/dryruns/ImpactModels.ts"
 import { PathName } from "../../../kernel/values/Text.ts"
 import { AssignLicenseEntitlementAlreadyAssigned, LicenseNotFound } from "../Errors.ts"
 import { CreateGrant, Grant, UpdateGrant } from "../Model.ts"
@@ -16,8 +16,8 @@ import { CreateGrant, Grant, UpdateGrant } from "../Model.ts"
 const license = { licenseSlug: PathName }
 const grant = { ...license, entitlementSlug: PathName }
 
-const AssignGrantDryRun = DryRunOf("AssignGrant", { status: 201, body: Grant, impact: TurningImpact })
-const GrantChangeDryRun = DryRunOf("GrantChange", { status: 204, body: Schema.Null, impact: TurningImpact })
+const AssignGrantDryRun = DryRunOf("AssignGrant", { status: 201, body: Grant, impact: ChangingImpact })
+const GrantChangeDryRun = DryRunOf("GrantChange", { status: 204, body: Schema.Null, impact: ChangingImpact })
 
 export class LicenseEntitlementsApi extends HttpApiGroup.make("licenseEntitlements")
   .add(

@@ -10,30 +10,44 @@ import { EntitlementNotFound } from "../../entitlements/Errors.ts"
 import { Entitlements } from "../../entitlements/Service.ts"
 import { Events } from "../../events/Service.ts"
 import { Caller } from "../../../kernel/contract/Caller.ts"
-import { requireUnchanged } from "../../../kernel/contract/Rewritable.ts"
+import { changesIn, requireUnchanged } from "../../../kernel/contract/Rewritable.ts"
 import { Cursors } from "../../../kernel/contract/Page.ts"
 import type { Page, PageRequest } from "../../../kernel/contract/Page.ts"
 import { invalid, noSuch } from "../../../kernel/contract/Problem.ts"
 import type { InvalidCursor, ValidationFailed } from "../../../kernel/contract/Problem.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { AssignLicenseEntitlementAlreadyAssigned, LicenseNotFound } from "../Errors.ts"
 import { LicenseGrantsRepo } from "./Repo.ts"
 import type { GrantRow } from "./Repo.ts"
-import { UpdateGrant } from "../Model.ts"
-import type { CreateGrant, Grant } from "../Model.ts"
+import { isAddOn, UpdateGrant } from "../Model.ts"
+import type { CreateGrant, Grant, License } from "../Model.ts"
 import { LicensesRepo } from "../Repo.ts"
-import { overageError, valueError } from "../Rules.ts"
+import { combineError, defaultCombine, overageError, statedError, valueError } from "../Rules.ts"
 
 const notGranted = (entitlementSlug: string, licenseSlug: string) =>
   new EntitlementNotFound({
     detail: `The license "${licenseSlug}" does not grant the entitlement "${entitlementSlug}".`,
   })
 
-const recordOf = ({ entitlementSlug, overagePercent, value }: GrantRow): Grant => ({
+const recordOf = ({ combine, entitlementSlug, overagePercent, value }: GrantRow): Grant => ({
   entitlementSlug,
   value,
   overagePercent,
+  ...(combine === undefined ? {} : { combine }),
+})
+
+/** Fails if a license of this kind cannot grant so. */
+const validateKind = Effect.fnUntraced(function* (
+  license: Pick<License, "type">,
+  type: EntitlementType,
+  grant: Pick<Grant, "combine" | "overagePercent">,
+) {
+  const combine = combineError(license, type, grant.combine)
+  if (combine !== undefined) return yield* invalid("body.combine", combine, grant.combine)
+  const stated = statedError(license, grant.overagePercent)
+  if (stated !== undefined) return yield* invalid("body.overagePercent", stated, grant.overagePercent)
 })
 
 /** Fails if a grant does not fit the type of its entitlement. */
@@ -76,16 +90,13 @@ export class LicenseGrants extends Context.Service<
     ) => Effect.Effect<void, ValidationFailed>
   }
 >()("keyshelf/licenses/LicenseGrants") {
-  static readonly layer = Layer.effect(
-    LicenseGrants,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(LicenseGrants, make))
 }
 
 /** The license of a grant. It cannot change before the transaction ends. */
 const licenseLock = Effect.gen(function* () {
   const licenses = yield* LicensesRepo
-  return Effect.fnUntraced(function* (organizationId: string, slug: string) {
+  return Effect.fnUntraced(function* (organizationId: OrganizationId, slug: string) {
     const license = yield* licenses.lockBySlugShared(organizationId, slug)
     return Option.isSome(license) ? license.value : yield* new LicenseNotFound({ detail: noSuch("license", slug) })
   })
@@ -102,7 +113,6 @@ const creation = Effect.gen(function* () {
   return Effect.fn("LicenseGrants.create")(function* (licenseSlug: string, input: CreateGrant) {
     const caller = yield* Caller
     const { organizationId } = caller
-    const grant: Grant = { ...input, overagePercent: input.overagePercent ?? 0 }
     return yield* transactions.run(
       Effect.gen(function* () {
         const license = yield* lockLicense(organizationId, licenseSlug)
@@ -114,14 +124,19 @@ const creation = Effect.gen(function* () {
             input.entitlementSlug,
           )
         }
-        yield* validate(entitlement.value.type, grant)
+        const { type } = entitlement.value
+        const grant: Grant = isAddOn(license)
+          ? { overagePercent: null, combine: defaultCombine(type), ...input }
+          : { overagePercent: 0, ...input }
+        yield* validateKind(license, type, grant)
+        yield* validate(type, grant)
         const row = { ...grant, licenseId: license.id, entitlementId: entitlement.value.id }
         if (!(yield* repo.insert(organizationId, row, { at: yield* now }))) {
           return yield* new AssignLicenseEntitlementAlreadyAssigned({
             detail: `The license "${licenseSlug}" already grants the entitlement "${input.entitlementSlug}". Change the grant with PUT.`,
           })
         }
-        yield* events.emit(caller, "LICENSE_ENTITLEMENT_ASSIGNED", { licenseSlug, ...grant })
+        yield* events.emit(caller, "LICENSE_ENTITLEMENT_ASSIGNED", { licenseId: license.id, licenseSlug, ...grant })
         return grant
       }),
     )
@@ -136,10 +151,16 @@ const make = Effect.gen(function* () {
   const transactions = yield* Transactions
   const lockLicense = yield* licenseLock
 
-  const lockGrant = Effect.fnUntraced(function* (organizationId: string, licenseSlug: string, entitlementSlug: string) {
-    const { id: licenseId } = yield* lockLicense(organizationId, licenseSlug)
-    const grant = yield* repo.lock(organizationId, licenseId, entitlementSlug)
-    return Option.isSome(grant) ? { ...grant.value, licenseId } : yield* notGranted(entitlementSlug, licenseSlug)
+  const lockGrant = Effect.fnUntraced(function* (
+    organizationId: OrganizationId,
+    licenseSlug: string,
+    entitlementSlug: string,
+  ) {
+    const license = yield* lockLicense(organizationId, licenseSlug)
+    const grant = yield* repo.lock(organizationId, license.id, entitlementSlug)
+    return Option.isSome(grant)
+      ? { license, grant: { ...grant.value, licenseId: license.id } }
+      : yield* notGranted(entitlementSlug, licenseSlug)
   })
 
   const list = Effect.fn("LicenseGrants.list")(function* (licenseSlug: string, request: PageRequest) {
@@ -163,20 +184,17 @@ const make = Effect.gen(function* () {
     const caller = yield* Caller
     yield* transactions.run(
       Effect.gen(function* () {
-        const current = yield* lockGrant(caller.organizationId, licenseSlug, entitlementSlug)
+        const { grant: current, license } = yield* lockGrant(caller.organizationId, licenseSlug, entitlementSlug)
         yield* requireUnchanged(UpdateGrant, current, input)
-        const updated = {
-          ...current,
-          value: input.value ?? current.value,
-          overagePercent: input.overagePercent ?? current.overagePercent,
-        }
+        const updated = { ...current, ...changesIn(UpdateGrant, input) }
+        yield* validateKind(license, current.entitlementType, updated)
         yield* validate(current.entitlementType, updated)
         yield* repo.update(caller.organizationId, updated, { at: yield* now })
         yield* events.emitChange(
           caller,
           "LICENSE_ENTITLEMENT_UPDATED",
-          { licenseSlug, ...recordOf(current) },
-          { licenseSlug, ...recordOf(updated) },
+          { licenseId: current.licenseId, licenseSlug, ...recordOf(current) },
+          { licenseId: current.licenseId, licenseSlug, ...recordOf(updated) },
         )
       }),
     )
@@ -186,9 +204,13 @@ const make = Effect.gen(function* () {
     const caller = yield* Caller
     yield* transactions.run(
       Effect.gen(function* () {
-        const grant = yield* lockGrant(caller.organizationId, licenseSlug, entitlementSlug)
+        const { grant } = yield* lockGrant(caller.organizationId, licenseSlug, entitlementSlug)
         yield* repo.delete(caller.organizationId, grant.licenseId, grant.entitlementId, { at: yield* now })
-        yield* events.emit(caller, "LICENSE_ENTITLEMENT_UNASSIGNED", { licenseSlug, ...recordOf(grant) })
+        yield* events.emit(caller, "LICENSE_ENTITLEMENT_UNASSIGNED", {
+          licenseId: grant.licenseId,
+          licenseSlug,
+          ...recordOf(grant),
+        })
       }),
     )
   })

@@ -5,10 +5,13 @@ import { Caller } from "../../../kernel/contract/Caller.ts"
 import { invalid } from "../../../kernel/contract/Problem.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { newId } from "../../../kernel/values/Identifiers.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { CreateLicenseDefaultMustBePublished } from "../Errors.ts"
+import { DEFAULT_AWAY } from "../Model.ts"
 import type { CreateLicense } from "../Model.ts"
 import { LicensesRepo } from "../Repo.ts"
+import { graceError } from "../Rules.ts"
 import { onlyPublished } from "./DefaultVersion.ts"
 import { newVersions, unknownFamilyId, unknownFamilySlug } from "./NewVersions.ts"
 import type { NewLicense } from "./NewVersions.ts"
@@ -21,7 +24,7 @@ export const creation = Effect.gen(function* () {
   const { addVersion, openFamily } = yield* newVersions
 
   /** The family that a body names, none if it names none. */
-  const familyOf = Effect.fnUntraced(function* (organizationId: string, input: CreateLicense) {
+  const familyOf = Effect.fnUntraced(function* (organizationId: OrganizationId, input: CreateLicense) {
     const slug = input.familySlug ?? null
     const id = input.familyId ?? null
     const familyBySlug = slug === null ? Option.none() : yield* repo.findFamily(organizationId, slug)
@@ -46,11 +49,14 @@ export const creation = Effect.gen(function* () {
       isDefault: input.isDefault ?? false,
       lifecycleState: input.lifecycleState ?? "PUBLISHED",
       graceDays: input.graceDays ?? 0,
+      away: { ...DEFAULT_AWAY, ...input.away },
       createdAt: at,
       updatedAt: at,
       createdBy: caller.actor,
       updatedBy: caller.actor,
     }
+    const grace = graceError(license)
+    if (grace !== undefined) return yield* invalid("body.graceDays", grace, license.graceDays)
     return yield* transactions.run(
       Effect.gen(function* () {
         const family = yield* familyOf(caller.organizationId, input)

@@ -3,12 +3,13 @@ import { Effect, Option } from "effect"
 import type { Caller } from "../../../kernel/contract/Caller.ts"
 import { invalid } from "../../../kernel/contract/Problem.ts"
 import { newId } from "../../../kernel/values/Identifiers.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { slugify, insertWithFreeSlug } from "../../../kernel/values/Slug.ts"
 import { CreateLicenseSlugTaken } from "../Errors.ts"
 import type { CreateLicense, License } from "../Model.ts"
 import { LicensesRepo } from "../Repo.ts"
 import type { FamilyRow } from "../Repo.ts"
-import { slugOfVersion } from "../Rules.ts"
+import { kindError, slugOfVersion } from "../Rules.ts"
 import { defaultClearing } from "./DefaultVersion.ts"
 
 /** A version without what its family decides. */
@@ -29,7 +30,11 @@ export const newVersions = Effect.gen(function* () {
   const clearDefault = yield* defaultClearing
 
   /** Creates a family and its first version under the same slug. */
-  const openFamily = Effect.fnUntraced(function* (organizationId: string, input: CreateLicense, license: NewLicense) {
+  const openFamily = Effect.fnUntraced(function* (
+    organizationId: OrganizationId,
+    input: CreateLicense,
+    license: NewLicense,
+  ) {
     const familyId = yield* newId
     const { createdAt, createdBy } = license
     const versionWith = (slug: string): License => ({ ...license, familyId, familySlug: slug, slug, version: "1" })
@@ -61,6 +66,10 @@ export const newVersions = Effect.gen(function* () {
         ? invalid("body.familyId", unknownFamilyId, input.familyId)
         : invalid("body.familySlug", unknownFamilySlug, input.familySlug)
     }
+    // The lock of the family keeps its versions.
+    const [newest] = yield* repo.listVersions(caller.organizationId, family.id, 1)
+    const kind = newest && kindError(newest, license)
+    if (kind !== undefined) return yield* invalid("body.type", kind, license.type)
     if (license.isDefault) yield* clearDefault(caller, family.id, license.createdAt)
     const { version } = next.value
     const versionWith = (slug: string): License => ({

@@ -1,8 +1,11 @@
 /** Which tables a file of an organization has, and the digests of their rows. */
 import { Effect } from "effect"
 import { MoveRefused } from "./Errors.ts"
+import { currentForm } from "./FormerFiles.ts"
+import type { StoredForm } from "./FormerFiles.ts"
 import type { MoveRepo } from "./MoveRepo.ts"
 import type { Digest } from "./MoveRules.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 
 export type Digests = Record<string, Digest>
 
@@ -22,17 +25,17 @@ export const movingTables = (repo: MoveRepo["Service"]) =>
     })
   })
 
-/** The digests of these tables. `storedIn` says where the rows of a table are. */
+/** The digests of these tables. */
 export const digestsOf = Effect.fnUntraced(function* (
   repo: MoveRepo["Service"],
   tables: ReadonlyArray<string>,
-  organizationId: string,
-  storedIn: (table: string) => string = (table) => table,
+  organizationId: OrganizationId,
+  { columnsOf, storedIn }: StoredForm = currentForm,
 ) {
   const digests: Digests = {}
   for (const table of tables) {
     const stored = storedIn(table)
-    digests[table] = yield* repo.digest(stored, yield* repo.columns(stored), organizationId)
+    digests[table] = yield* repo.digest(stored, columnsOf(table, yield* repo.columns(stored)), organizationId)
   }
   return digests
 })

@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import type { Duration } from "effect"
 import { Secrets } from "../../../kernel/ports/KeyRing.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { SecretKeysRepo } from "../SecretKeysRepo.ts"
 import { countsOf, digestsOf, movingTables } from "./ArchiveDigests.ts"
 import type { Digests } from "./ArchiveDigests.ts"
@@ -36,7 +37,7 @@ export const snapshotReader = Effect.gen(function* () {
 
   const atOneMoment = <A, E>(work: Effect.Effect<A, E>) => sql.withTransaction(Effect.andThen(repo.readSnapshot, work))
 
-  const digests = (organizationId: string) =>
+  const digests = (organizationId: OrganizationId) =>
     atOneMoment(Effect.flatMap(tables, (all) => digestsOf(repo, all, organizationId)))
 
   return { atOneMoment, digests, tables }

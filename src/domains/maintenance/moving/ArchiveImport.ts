@@ -6,7 +6,8 @@ import { countsOf, digestsOf, movingTables } from "./ArchiveDigests.ts"
 import { CHANGED_FILE, isSealedBy, sealOfFile } from "./ArchiveSeal.ts"
 import type { Seal } from "./ArchiveSeal.ts"
 import { MoveRefused } from "./Errors.ts"
-import { formerTable, isFormer } from "./FormerFiles.ts"
+import { currentForm, formerForm, isFormer } from "./FormerFiles.ts"
+import type { StoredForm } from "./FormerFiles.ts"
 import { headerFault } from "./HeaderRules.ts"
 import { MoveRepo } from "./MoveRepo.ts"
 import { differences, isRow, parseLine, ruleOf } from "./MoveRules.ts"
@@ -19,8 +20,7 @@ interface Progress {
   seal: Seal | undefined
   end: End | undefined
   table: { readonly name: string; readonly storedIn: string; readonly columns: ReadonlyArray<Column> } | undefined
-  /** Where the rows of a table are inserted. */
-  storedIn: (table: string) => string
+  form: StoredForm
   /** By the id at the source: the id of a person who is known here already. */
   readonly users: Map<string, string>
 }
@@ -37,18 +37,18 @@ const tableImport = Effect.gen(function* () {
 
   const beginTable = Effect.fnUntraced(function* ({ columns, partitions, table }: TableStart, progress: Progress) {
     const known = new Set([...(yield* movingTables(repo)), "users"])
-    const storedIn = progress.storedIn(table)
-    const stored = known.has(table) ? yield* repo.columns(storedIn) : []
+    const { columnsOf, storedIn } = progress.form
+    const stored = known.has(table) ? columnsOf(table, yield* repo.columns(storedIn(table))) : []
     const types = new Map(stored.map((column) => [column.name, column]))
     const found = columns.flatMap((name) => types.get(name) ?? [])
     if (found.length !== columns.length || types.size !== columns.length) {
       return yield* refused(`The table ${table} of the file has other columns than the one of this database.`)
     }
-    if (ruleOf(table).isFedByTriggers === true) {
-      yield* repo.deleteRows(table, progress.header?.organization.id ?? "")
+    if (ruleOf(table).isFedByTriggers === true && progress.header !== undefined) {
+      yield* repo.deleteRows(table, progress.header.organization.id)
     }
     for (const partition of partitions) yield* repo.createPartition(table, partition)
-    progress.table = { name: table, storedIn, columns: found }
+    progress.table = { name: table, storedIn: storedIn(table), columns: found }
   })
 
   /** Inserts the users that are not known here, and remembers the others. */
@@ -140,7 +140,7 @@ const lineImport = Effect.gen(function* () {
         if (fault !== undefined) return yield* refused(fault)
         progress.header = line
         if (isFormer(line.migrations)) {
-          progress.storedIn = formerTable
+          progress.form = formerForm
           yield* repo.createFormerTables
         }
       } else if ("table" in line) yield* beginTable(line, progress)
@@ -165,7 +165,7 @@ export const makeImport = Effect.gen(function* () {
       seal: undefined,
       end: undefined,
       table: undefined,
-      storedIn: (table) => table,
+      form: currentForm,
       users: new Map(),
     }
     return yield* sql.withTransaction(
@@ -182,7 +182,7 @@ export const makeImport = Effect.gen(function* () {
         yield* repo.alignUsage(header.usageDroppedUntil ?? null)
         const isOfThisForm = !isFormer(header.migrations)
         const compared = isOfThisForm ? yield* movingTables(repo) : Object.keys(end.digests)
-        const found = yield* digestsOf(repo, compared, header.organization.id, progress.storedIn)
+        const found = yield* digestsOf(repo, compared, header.organization.id, progress.form)
         const differing = differences(end.digests, found)
         if (differing.length > 0) {
           return yield* refused(

@@ -6,6 +6,7 @@
 
 import { CONVERT_HASHES } from "../../audit/FormerSql.ts"
 import { convertEvents, FORMER_EVENT_TABLES, FORMER_HASHES } from "../../events/log/FormerSql.ts"
+import type { Column } from "./MoveRules.ts"
 
 /** The migrations that these files name. */
 const formerMigrations: ReadonlyArray<string> = [
@@ -69,8 +70,34 @@ const FORMER_TABLES: Readonly<Record<string, string>> = {
   event_hashes: FORMER_HASHES,
 }
 
-/** The table that takes the rows of a table of such a file. */
-export const formerTable = (table: string): string => (table in FORMER_TABLES ? `former_${table}` : table)
+/** The columns that tables have got since. What they are by default, or `NULL`, is what those versions did. */
+const ADDED_COLUMNS: Readonly<Record<string, ReadonlyArray<string>>> = {
+  licenses: ["away_stale_seconds", "away_then"],
+  license_entitlements: ["combine", "overage_stated"],
+  past_license_grants: ["combine", "overage_stated"],
+  instances: ["extras"],
+  usage_reservations: ["ledger", "spend_until"],
+}
+
+/** Where the rows of a file's tables are stored, and in which of their columns. */
+export interface StoredForm {
+  readonly storedIn: (table: string) => string
+  readonly columnsOf: (table: string, columns: ReadonlyArray<Column>) => ReadonlyArray<Column>
+}
+
+/** The form of files of this version. */
+export const currentForm: StoredForm = { storedIn: (table) => table, columnsOf: (_, columns) => columns }
+
+/** The form of files of a version before 0.2.0. */
+export const formerForm: StoredForm = {
+  storedIn: (table) => (table in FORMER_TABLES ? formerTable(table) : table),
+  columnsOf: (table, columns) => {
+    const added = ADDED_COLUMNS[table]
+    return added === undefined ? columns : columns.filter(({ name }) => !added.includes(name))
+  },
+}
+
+const formerTable = (table: string): string => `former_${table}`
 
 /** The tables whose rows differ after the import. */
 export const convertedTables: ReadonlyArray<string> = Object.keys(FORMER_TABLES)

@@ -1,6 +1,7 @@
 /** SQL of rows as the lines of a file, for tables and columns whose names are known only when it runs. */
 import { ruleOf } from "./MoveRules.ts"
 import type { Column } from "./MoveRules.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
@@ -12,7 +13,7 @@ export const lineOf = (table: string, columns: ReadonlyArray<Column>): string =>
 }
 
 /** The lines of the rows of an organization. */
-export const rowsOf = (table: string, columns: ReadonlyArray<Column>, organizationId: string): string => {
+export const rowsOf = (table: string, columns: ReadonlyArray<Column>, organizationId: OrganizationId): string => {
   const key = table === "organizations" ? "id" : "organization_id"
   return `SELECT ${lineOf(table, columns)} AS line FROM ${quoted(table)} WHERE ${key} = ${literal(organizationId)}::uuid`
 }

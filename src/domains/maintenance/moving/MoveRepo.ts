@@ -1,23 +1,40 @@
 /** SQL that reads and writes all rows of an organization, in every table that the catalogue has. */
 import type { SqlError } from "effect/sql/SqlError"
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
 import type { RowsOf } from "../../../kernel/database/RemovedOrganizations.ts"
-import { applySumsUntil } from "../../usage/partitions/DaysSql.ts"
+import { OrganizationId } from "../../../kernel/values/Identifiers.ts"
+import { decodedOrFailed } from "../../../kernel/database/Statements.ts"
+import { peppersOf } from "../../access/tokens/TokensSql.ts"
+import { connectorsOf, registeredConnectors } from "../../connectors/ConnectorsSql.ts"
+import { connectorsOfRecords } from "../../integrations/RecordsSql.ts"
+import { presentOrganizations, takenOf } from "../../organizations/OrganizationsSql.ts"
+import { membersText, userLike } from "../../people/PeopleSql.ts"
+import { applySumsUntil, droppedUntilText, eventsBefore, lockedDrops } from "../../usage/partitions/DaysSql.ts"
 import { removalOrder } from "../RemovalOrder.ts"
 import { convertFormer, formerTables } from "./FormerFiles.ts"
 import { MoveRefused } from "./Errors.ts"
 import { comparedColumns, lineOf, literal, quoted, rowsOf } from "./LineSql.ts"
-import { ruleOf } from "./MoveRules.ts"
-import type { Column, Digest, Partition, Row } from "./MoveRules.ts"
+import { Digest, ruleOf } from "./MoveRules.ts"
+import type { Column, Partition, Row } from "./MoveRules.ts"
 import { transactionSettings } from "./TransactionSql.ts"
 
 const MAX_ROWS = 100
 
-interface OrganizationRow {
-  readonly id: string
-  readonly slug: string
-}
+const OrganizationRow = Schema.Struct({ id: OrganizationId, slug: Schema.String })
+type OrganizationRow = typeof OrganizationRow.Type
+
+const Named = Schema.Struct({ name: Schema.String })
+const Keyed = Schema.Struct({ key: Schema.String })
+const Line = Schema.Struct({ line: Schema.String })
+const StoredColumn = Schema.Struct({ name: Schema.String, type: Schema.String })
+const FoundPartition = Schema.Struct({ name: Schema.String, bounds: Schema.String })
+const Taken = Schema.Struct({ what: Schema.String })
+const FoundUser = Schema.Struct({ id: Schema.String })
+
+/** Until when usage has sums only, as PostgreSQL writes it, and whether a month is about to be dropped. */
+const DroppedUsage = Schema.Struct({ until: Schema.NullOr(Schema.String), drops: Schema.Boolean })
+const DroppedUntil = Schema.Struct({ at: Schema.NullOr(Schema.String) })
 
 /** Reads and writes the rows of organizations that are moved. */
 export class MoveRepo extends Context.Service<
@@ -42,21 +59,24 @@ export class MoveRepo extends Context.Service<
     /** The columns that are stored. The database computes generated ones itself. */
     readonly columns: (table: string) => Effect.Effect<ReadonlyArray<Column>, SqlError>
     /** The partitions with rows of the organization. */
-    readonly partitions: (table: string, organizationId: string) => Effect.Effect<ReadonlyArray<Partition>, SqlError>
+    readonly partitions: (
+      table: string,
+      organizationId: OrganizationId,
+    ) => Effect.Effect<ReadonlyArray<Partition>, SqlError>
     /** Creates a partition if it is missing. Where its bounds overlap others, these take the rows. */
     readonly createPartition: (table: string, partition: Partition) => Effect.Effect<void>
     /** Reads the rows of a table as lines, some at a time. Needs a transaction. */
     readonly forEachRows: <E>(
       table: string,
       columns: ReadonlyArray<Column>,
-      organizationId: string,
+      organizationId: OrganizationId,
       use: (lines: ReadonlyArray<string>) => Effect.Effect<void, E>,
     ) => Effect.Effect<void, SqlError | E>
     /** The digest of the compared columns of a table. */
     readonly digest: (
       table: string,
       columns: ReadonlyArray<Column>,
-      organizationId: string,
+      organizationId: OrganizationId,
     ) => Effect.Effect<Digest, SqlError>
     /** Inserts rows whose values are in the order of the columns. */
     readonly insert: (
@@ -65,7 +85,7 @@ export class MoveRepo extends Context.Service<
       rows: ReadonlyArray<Row>,
     ) => Effect.Effect<void, SqlError>
     /** Deletes the rows of the organization in a table. */
-    readonly deleteRows: (table: string, organizationId: string) => Effect.Effect<void, SqlError>
+    readonly deleteRows: (table: string, organizationId: OrganizationId) => Effect.Effect<void, SqlError>
     /** The organization with this slug, unless it is removed. */
     readonly findBySlug: (slug: string) => Effect.Effect<OrganizationRow | undefined, SqlError>
     /** An organization with the id, the slug or the external id of a row to import, and which of them it is. */
@@ -77,7 +97,7 @@ export class MoveRepo extends Context.Service<
     /** The users of an organization, as lines of their table. */
     readonly users: (
       columns: ReadonlyArray<Column>,
-      organizationId: string,
+      organizationId: OrganizationId,
     ) => Effect.Effect<ReadonlyArray<string>, SqlError>
     /** The user with this id, or else with this identity at the provider. */
     readonly findUser: (
@@ -86,9 +106,9 @@ export class MoveRepo extends Context.Service<
       subject: string | null,
     ) => Effect.Effect<string | undefined, SqlError>
     /** A new set of the ids of the keys that stored tokens and sealed values of the organization need. */
-    readonly keyIds: (organizationId: string) => Effect.Effect<Set<string>, SqlError>
+    readonly keyIds: (organizationId: OrganizationId) => Effect.Effect<Set<string>, SqlError>
     /** The connectors of the operator that rows of the organization name. Built-in ones are in every installation. */
-    readonly connectors: (organizationId: string) => Effect.Effect<ReadonlyArray<string>, SqlError>
+    readonly connectors: (organizationId: OrganizationId) => Effect.Effect<ReadonlyArray<string>, SqlError>
     /** Until when usage has sums only. */
     readonly usageDroppedUntil: Effect.Effect<string | null, SqlError>
     /**
@@ -100,19 +120,16 @@ export class MoveRepo extends Context.Service<
     readonly knownConnectors: Effect.Effect<ReadonlySet<string>, SqlError>
   }
 >()("keyshelf/maintenance/MoveRepo") {
-  static readonly layer = Layer.effect(
-    MoveRepo,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(MoveRepo, make))
 }
 
 /** The tables of the database, their columns and their partitions. */
 const catalogue = (sql: PgClient.PgClient, removals: ReadonlyArray<RowsOf>) => ({
   tables: Effect.gen(function* () {
-    const found = yield* sql<{ name: string }>`
+    const found = yield* decodedOrFailed(Named)(sql`
       SELECT c.relname AS name FROM pg_class c
       JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'organization_id' AND NOT a.attisdropped
-      WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition`
+      WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition`)
     const known = removals.map(({ table }) => table).toReversed()
     const isFed = (table: string) => ruleOf(table).isFedByTriggers === true
     return {
@@ -126,18 +143,18 @@ const catalogue = (sql: PgClient.PgClient, removals: ReadonlyArray<RowsOf>) => (
   convertFormer: Effect.forEach(convertFormer, (statement) => sql.unsafe(statement), { discard: true }),
 
   columns: (table: string) =>
-    sql<Column>`
+    decodedOrFailed(StoredColumn)(sql`
       SELECT attname AS name, format_type(atttypid, atttypmod) AS type FROM pg_attribute
       WHERE attrelid = ${quoted(table)}::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
-      ORDER BY attname`,
+      ORDER BY attname`),
 
-  partitions: (table: string, organizationId: string) =>
+  partitions: (table: string, organizationId: OrganizationId) =>
     Effect.gen(function* () {
       if (ruleOf(table).hasOwnPartitions === true) return []
-      const children = yield* sql<Partition>`
+      const children = yield* decodedOrFailed(FoundPartition)(sql`
         SELECT child.relname AS name, pg_get_expr(child.relpartbound, child.oid) AS bounds FROM pg_inherits
         JOIN pg_class child ON child.oid = inhrelid AND child.relispartition
-        WHERE inhparent = ${quoted(table)}::regclass ORDER BY child.relname`
+        WHERE inhparent = ${quoted(table)}::regclass ORDER BY child.relname`)
       return yield* Effect.filter(children, ({ name }) =>
         Effect.map(
           sql`SELECT 1 FROM ${sql(name)} WHERE organization_id = ${organizationId} LIMIT 1`,
@@ -157,24 +174,26 @@ const tableRows = (sql: PgClient.PgClient) => ({
   forEachRows: Effect.fnUntraced(function* <E>(
     table: string,
     columns: ReadonlyArray<Column>,
-    organizationId: string,
+    organizationId: OrganizationId,
     use: (lines: ReadonlyArray<string>) => Effect.Effect<void, E>,
   ) {
     yield* sql.unsafe(`DECLARE moving NO SCROLL CURSOR FOR ${rowsOf(table, columns, organizationId)}`)
     for (;;) {
-      const rows = yield* sql.unsafe<{ line: string }>(`FETCH ${MAX_ROWS} FROM moving`)
+      const rows = yield* decodedOrFailed(Line)(sql.unsafe(`FETCH ${MAX_ROWS} FROM moving`))
       if (rows.length === 0) break
       yield* use(rows.map(({ line }) => line))
     }
     yield* sql.unsafe("CLOSE moving")
   }),
 
-  digest: (table: string, columns: ReadonlyArray<Column>, organizationId: string) =>
+  digest: (table: string, columns: ReadonlyArray<Column>, organizationId: OrganizationId) =>
     Effect.map(
-      sql.unsafe<{ rows: string; digest: string }>(`
-        SELECT count(*)::text AS rows, coalesce(sum(('x' || left(md5(line), 15))::bit(60)::bigint), 0)::text AS digest
-        FROM (${rowsOf(table, comparedColumns(table, columns), organizationId)}) AS lines`),
-      ([row]): Digest => ({ rows: Number(row?.rows), digest: row?.digest ?? "" }),
+      decodedOrFailed(Digest)(
+        sql.unsafe(`
+          SELECT count(*)::float8 AS rows, coalesce(sum(('x' || left(md5(line), 15))::bit(60)::bigint), 0)::text AS digest
+          FROM (${rowsOf(table, comparedColumns(table, columns), organizationId)}) AS lines`),
+      ),
+      ([row]): Digest => row ?? { rows: 0, digest: "" },
     ),
 
   insert: (table: string, columns: ReadonlyArray<Column>, rows: ReadonlyArray<Row>) =>
@@ -185,14 +204,12 @@ const tableRows = (sql: PgClient.PgClient) => ({
       [JSON.stringify(rows)],
     ),
 
-  deleteRows: (table: string, organizationId: string) =>
+  deleteRows: (table: string, organizationId: OrganizationId) =>
     sql`DELETE FROM ${sql(table)} WHERE organization_id = ${organizationId}`,
 
-  users: (columns: ReadonlyArray<Column>, organizationId: string) =>
+  users: (columns: ReadonlyArray<Column>, organizationId: OrganizationId) =>
     Effect.map(
-      sql.unsafe<{ line: string }>(`
-        SELECT ${lineOf("users", columns)} AS line FROM users
-        WHERE id IN (SELECT user_id FROM memberships WHERE organization_id = ${literal(organizationId)}::uuid)`),
+      decodedOrFailed(Line)(sql.unsafe(membersText(`${lineOf("users", columns)} AS line`, literal(organizationId)))),
       (rows) => rows.map(({ line }) => line),
     ),
 })
@@ -200,56 +217,39 @@ const tableRows = (sql: PgClient.PgClient) => ({
 /** What the installation knows of the organization, and of what it refers to. */
 const lookups = (sql: PgClient.PgClient) => ({
   findBySlug: (slug: string) =>
-    Effect.map(
-      sql<OrganizationRow>`SELECT id, slug FROM organizations WHERE slug = ${slug} AND removed_at IS NULL`,
-      ([row]) => row,
-    ),
+    Effect.map(decodedOrFailed(OrganizationRow)(sql`${presentOrganizations(sql)} AND slug = ${slug}`), ([row]) => row),
 
   findTaken: (id: string, slug: string, externalId: string | null) =>
-    Effect.map(
-      sql<{ what: string }>`
-        SELECT CASE WHEN id = ${id} THEN 'id' WHEN slug = ${slug} THEN 'slug' ELSE 'external id' END AS what
-        FROM organizations WHERE id = ${id} OR slug = ${slug} OR external_id = ${externalId} LIMIT 1`,
-      ([row]) => row?.what,
-    ),
+    Effect.map(decodedOrFailed(Taken)(sql`${takenOf(sql, id, slug, externalId)}`), ([row]) => row?.what),
 
   findUser: (id: string, issuer: string | null, subject: string | null) =>
-    Effect.map(
-      sql<{ id: string }>`
-        SELECT id FROM users WHERE id = ${id} OR (issuer = ${issuer} AND subject = ${subject})
-        ORDER BY id = ${id} DESC LIMIT 1`,
-      ([row]) => row?.id,
-    ),
+    Effect.map(decodedOrFailed(FoundUser)(sql`${userLike(sql, { id, issuer, subject })}`), ([row]) => row?.id),
 
-  keyIds: (organizationId: string) =>
+  keyIds: (organizationId: OrganizationId) =>
     Effect.gen(function* () {
-      const sealed = yield* sql<{ name: string }>`
+      const sealed = yield* decodedOrFailed(Named)(sql`
         SELECT table_name AS name FROM information_schema.columns
-        WHERE table_schema = current_schema() AND column_name = 'sealed' ORDER BY table_name`
-      const tokens = yield* sql<{ key: string }>`
-        SELECT DISTINCT pepper_id AS key FROM credentials WHERE organization_id = ${organizationId}`
-      const values = yield* Effect.forEach(
-        sealed,
-        ({ name }) => sql<{ key: string }>`
-          SELECT DISTINCT split_part(sealed, '.', 2) AS key FROM ${sql(name)}
-          WHERE organization_id = ${organizationId} AND sealed IS NOT NULL`,
+        WHERE table_schema = current_schema() AND column_name = 'sealed' ORDER BY table_name`)
+      const tokens = yield* decodedOrFailed(Keyed)(sql`${peppersOf(sql, organizationId)}`)
+      const values = yield* Effect.forEach(sealed, ({ name }) =>
+        decodedOrFailed(Keyed)(sql`
+            SELECT DISTINCT split_part(sealed, '.', 2) AS key FROM ${sql(name)}
+            WHERE organization_id = ${organizationId} AND sealed IS NOT NULL`),
       )
       return new Set([...tokens, ...values.flat()].map(({ key }) => key))
     }),
 
-  connectors: (organizationId: string) =>
+  connectors: (organizationId: OrganizationId) =>
     Effect.map(
-      sql<{ name: string }>`
-        SELECT name FROM connectors WHERE name IN (
-          SELECT connector_name FROM connector_settings WHERE organization_id = ${organizationId}
-          UNION SELECT connector_name FROM connector_activations WHERE organization_id = ${organizationId}
-          UNION SELECT connector FROM integration_records WHERE organization_id = ${organizationId})
-        ORDER BY name`,
+      decodedOrFailed(Named)(sql`
+        ${registeredConnectors(sql)} WHERE name IN (
+          ${connectorsOf(sql, organizationId)} UNION ${connectorsOfRecords(sql, organizationId)})
+        ORDER BY name`),
       (rows) => rows.map(({ name }) => name),
     ),
 
   knownConnectors: Effect.map(
-    sql<{ name: string }>`SELECT name FROM connectors`,
+    decodedOrFailed(Named)(sql`${registeredConnectors(sql)}`),
     (rows) => new Set(rows.map(({ name }) => name)),
   ),
 })
@@ -257,21 +257,19 @@ const lookups = (sql: PgClient.PgClient) => ({
 /** Since when usage has events. */
 const usageSums = (sql: PgClient.PgClient) => ({
   usageDroppedUntil: Effect.map(
-    sql<{ at: string | null }>`SELECT dropped_until::text AS at FROM usage_retention`,
+    decodedOrFailed(DroppedUntil)(sql.unsafe(droppedUntilText)),
     ([row]) => row?.at ?? null,
   ),
 
   alignUsage: Effect.fnUntraced(function* (atSource: string | null) {
-    const [own] = yield* sql<{ until: string | null; drops: boolean }>`
-      SELECT greatest(dropped_until, ${atSource}::timestamptz)::text AS until, EXISTS (SELECT 1 FROM usage_drops) AS drops
-      FROM usage_retention FOR UPDATE`
+    const [own] = yield* decodedOrFailed(DroppedUsage)(sql`${lockedDrops(sql, atSource)}`)
     if (own?.drops === true) {
       return yield* new MoveRefused({
         message: "This installation is about to drop a month of usage. Import again when a sweep has done it.",
       })
     }
     if (own == null || own.until === null) return
-    const older = yield* sql`SELECT 1 FROM usage_events WHERE timestamp < ${own.until}::timestamptz LIMIT 1`
+    const older = yield* sql`${eventsBefore(sql, own.until)}`
     if (older.length > 0) {
       return yield* new MoveRefused({
         message: `One of the installations stores events of usage before ${own.until}, and the other one only their sums. Set SERVICE_RETENTION_USAGE_EVENTS to the same in both, and export again after a sweep.`,

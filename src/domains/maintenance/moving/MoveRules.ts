@@ -6,6 +6,7 @@
 import { Option, Result, Schema } from "effect"
 import { tables } from "../../../../migrations/tables.ts"
 import type { MovingRule } from "../../../../migrations/tables.ts"
+import { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 
 export const FORMAT = "keyshelf-organization"
 export const FORMAT_VERSION = 2
@@ -30,14 +31,14 @@ const Partition = Schema.Struct({
 })
 export type Partition = typeof Partition.Type
 
-const Digest = Schema.Struct({ rows: Schema.Int, digest: Schema.String })
 /** How many rows a table has, and the sum of their hashes: it does not depend on their order. */
+export const Digest = Schema.Struct({ rows: Schema.Int, digest: Schema.String })
 export type Digest = typeof Digest.Type
 
 const Header = Schema.Struct({
   format: Schema.Literal(FORMAT),
   version: Schema.Int,
-  organization: Schema.Struct({ id: Schema.String, slug: Schema.String }),
+  organization: Schema.Struct({ id: OrganizationId, slug: Schema.String }),
   exportedAt: Schema.String,
   /** The applied migrations, by name. */
   migrations: Schema.Array(Schema.String),

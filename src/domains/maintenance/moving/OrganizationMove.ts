@@ -47,10 +47,7 @@ export class OrganizationMove extends Context.Service<
     >
   }
 >()("keyshelf/maintenance/OrganizationMove") {
-  static readonly layer = Layer.effect(
-    OrganizationMove,
-    Effect.suspend(() => make),
-  ).pipe(Layer.provide(MoveRepo.layer))
+  static readonly layer = Layer.suspend(() => Layer.effect(OrganizationMove, make)).pipe(Layer.provide(MoveRepo.layer))
 }
 
 const make = Effect.gen(function* () {

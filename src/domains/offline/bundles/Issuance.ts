@@ -1,7 +1,7 @@
 /** Issues the offline bundles of instances. */
 import { Effect } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"
-import { failWithErrors, invalid } from "../../../kernel/contract/Problem.ts"
+import { failWithErrors } from "../../../kernel/contract/Problem.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { newId } from "../../../kernel/values/Identifiers.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
@@ -12,14 +12,14 @@ import type { RequestedAllowance } from "../../usage/allowances/Model.ts"
 import { Allowances } from "../../usage/allowances/Service.ts"
 import { IssueOfflineBundleLimitReached } from "../Errors.ts"
 import { RevocationLists } from "../revocations/Service.ts"
+import { tokenSigning } from "../TokenSigning.ts"
 import { contentReader } from "./Content.ts"
 import type { CollectedContent } from "./Content.ts"
-import { BUNDLE_TYPE } from "./Model.ts"
 import type { IssueOfflineBundle } from "./Model.ts"
 import { recordOf, recordReader } from "./Records.ts"
 import { BundlesRepo } from "./Repo.ts"
 import type { BundleRow } from "./Repo.ts"
-import { atSecond, bindingErrors, claimsText, laterOf, MAX_BUNDLE_CHARACTERS, withAllowances } from "./Rules.ts"
+import { atSecond, bindingErrors, claimsOf, laterOf, withAllowances } from "./Rules.ts"
 
 /** Whose bundle is issued, and under which number. */
 interface IssuedFor {
@@ -62,28 +62,21 @@ const reservation = Effect.map(Allowances, (allowances) =>
 /**
  * Signs the claims of a bundle with the current key of the caller's organization. Returns the key's id and the bundle.
  */
-const signature = Effect.map(Signer, (signer) =>
-  Effect.fnUntraced(function* (
+const signature = Effect.gen(function* () {
+  const signer = yield* Signer
+  const signToken = yield* tokenSigning
+
+  return Effect.fnUntraced(function* (
     content: CollectedContent,
     { id, sequence }: IssuedFor,
     requested: ReadonlyArray<RequestedAllowance>,
   ) {
     const key = yield* signer.current(yield* Caller, "offline")
     const entitlements = withAllowances(content.grants.entitlements, requested)
-    const bundle = yield* signer.signToken(
-      key,
-      BUNDLE_TYPE,
-      claimsText({ ...content, grants: { ...content.grants, entitlements }, id, sequence, next: key.next }),
-    )
-    if (bundle.length > MAX_BUNDLE_CHARACTERS) {
-      return yield* invalid(
-        "body",
-        `makes a bundle of ${bundle.length} characters, at most ${MAX_BUNDLE_CHARACTERS} are allowed: the configurations and flags of the instance are too large`,
-      )
-    }
-    return { keyId: key.kid, bundle }
-  }),
-)
+    const claims = claimsOf({ ...content, grants: { ...content.grants, entitlements }, id, sequence, next: key.next })
+    return { keyId: key.kid, bundle: yield* signToken(key, { claims, location: "body", noun: "bundle" }) }
+  })
+})
 
 export const issuance = Effect.gen(function* () {
   const repo = yield* BundlesRepo
@@ -126,7 +119,7 @@ export const issuance = Effect.gen(function* () {
         yield* repo.insert(caller.organizationId, { ...row, bundle })
         yield* lists.begin(caller.organizationId)
         const record = requested.length === 0 ? recordOf(row, instanceSlug) : yield* readRecord(row, instanceSlug)
-        yield* events.emit(caller, "OFFLINE_BUNDLE_ISSUED", record)
+        yield* events.emit(caller, "OFFLINE_BUNDLE_ISSUED", { ...record, instanceId })
         return { ...record, bundle }
       }),
     )

@@ -7,9 +7,6 @@ import { FreeObject } from "../../../kernel/values/Text.ts"
 import { Timestamp } from "../../../kernel/values/Timestamp.ts"
 import { OfflineAllowance, RequestedAllowance } from "../../usage/allowances/Model.ts"
 
-/** The `typ` of the header. It keeps bundles apart from revocation lists and other JWTs. */
-export const BUNDLE_TYPE = "keyshelf-bundle+jwt"
-
 export const DEFAULT_TTL_SECONDS = 2_592_000
 export const DEFAULT_GRACE_SECONDS = 604_800
 

@@ -1,18 +1,24 @@
 /** SQL of offline bundles. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Layer, Option, Schema } from "effect"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import type { Position } from "../../../kernel/contract/Page.ts"
-import { executed, record, records } from "../../../kernel/database/Statements.ts"
-import type { InstanceSubject } from "../../instances/Model.ts"
+import { decodedOne, decodedValue, executed, records } from "../../../kernel/database/Statements.ts"
+import { Uuid } from "../../../kernel/values/Identifiers.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
+import { InstanceSubject } from "../../instances/Model.ts"
 import { subjects } from "../../instances/SubjectSql.ts"
-import type { IssuedOfflineBundle, OfflineBundle } from "./Model.ts"
+import { OfflineBundle } from "./Model.ts"
+
+const { allowances: _allowances, instance: _instance, ...bundleFields } = OfflineBundle.fields
 
 /** A bundle as it is stored, without the slug of its instance. */
-export type BundleRow = Omit<OfflineBundle, "instance" | "allowances"> & { readonly instanceId: string }
+const BundleRow = Schema.Struct({ ...bundleFields, instanceId: Uuid })
+export type BundleRow = typeof BundleRow.Type
 
 /** A stored bundle with its signed text. */
-type SignedRow = BundleRow & Pick<IssuedOfflineBundle, "bundle">
+const SignedRow = Schema.Struct({ ...BundleRow.fields, bundle: Schema.String })
+type SignedRow = typeof SignedRow.Type
 
 /** Above every sequence. */
 const MAX_SEQUENCE = 2_147_483_647
@@ -22,38 +28,44 @@ export class BundlesRepo extends Context.Service<
   BundlesRepo,
   {
     /** Stores a bundle. Its sequence must be free. */
-    readonly insert: (organizationId: string, row: SignedRow) => Effect.Effect<void>
+    readonly insert: (organizationId: OrganizationId, row: SignedRow) => Effect.Effect<void>
     /** A bundle of an instance, with its signed text. */
-    readonly find: (organizationId: string, instanceId: string, id: string) => Effect.Effect<Option.Option<SignedRow>>
+    readonly find: (
+      organizationId: OrganizationId,
+      instanceId: string,
+      id: string,
+    ) => Effect.Effect<Option.Option<SignedRow>>
     /** The bundle that was issued last. */
-    readonly findNewest: (organizationId: string, instanceId: string) => Effect.Effect<Option.Option<BundleRow>>
+    readonly findNewest: (organizationId: OrganizationId, instanceId: string) => Effect.Effect<Option.Option<BundleRow>>
     /** The bundles of an instance after a position, newest first. */
     readonly list: (
-      organizationId: string,
+      organizationId: OrganizationId,
       instanceId: string,
       after: Position | null,
       count: number,
     ) => Effect.Effect<ReadonlyArray<BundleRow>>
     /** When the last of a bundle and all before it expires. */
     readonly lastExpiry: (
-      organizationId: string,
+      organizationId: OrganizationId,
       row: Pick<BundleRow, "instanceId" | "sequence">,
     ) => Effect.Effect<Date>
     /** Marks a bundle and the valid ones before it as revoked, unless they are. */
     readonly revokeUpTo: (
-      organizationId: string,
+      organizationId: OrganizationId,
       row: Pick<BundleRow, "id" | "instanceId" | "sequence">,
       revocation: { readonly at: Date; readonly by: ActorReference },
     ) => Effect.Effect<void>
     /** What a bundle says about an instance besides its grants. */
-    readonly findSubject: (organizationId: string, instanceId: string) => Effect.Effect<Option.Option<InstanceSubject>>
+    readonly findSubject: (
+      organizationId: OrganizationId,
+      instanceId: string,
+    ) => Effect.Effect<Option.Option<InstanceSubject>>
   }
 >()("keyshelf/offline/bundles/Repo") {
-  static readonly layer = Layer.effect(
-    BundlesRepo,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(BundlesRepo, make))
 }
+
+const expiresAtIn = decodedValue("expiresAt", Schema.Date)
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -61,11 +73,11 @@ const make = Effect.gen(function* () {
     sql.literal(`id, instance_id AS "instanceId", sequence, kid AS "keyId", binding, issued_at AS "issuedAt",
     renew_at AS "renewAt", expires_at AS "expiresAt", usage_until AS "usageUntil", revoked_at AS "revokedAt",
     revoked_by AS "revokedBy", created_at AS "createdAt", created_by AS "createdBy"`)
-  const ofInstance = (organizationId: string, instanceId: string) =>
+  const ofInstance = (organizationId: OrganizationId, instanceId: string) =>
     sql`organization_id = ${organizationId} AND instance_id = ${instanceId}`
 
-  return {
-    insert: (organizationId: string, { bundle, ...row }: SignedRow) =>
+  return BundlesRepo.of({
+    insert: (organizationId, { bundle, ...row }) =>
       executed(sql`
         INSERT INTO offline_bundles (organization_id, id, instance_id, sequence, kid, token, binding, issued_at, renew_at,
           expires_at, usage_until, created_at, created_by)
@@ -73,43 +85,39 @@ const make = Effect.gen(function* () {
           ${row.binding === null ? null : sql.json(row.binding)}, ${row.issuedAt}, ${row.renewAt}, ${row.expiresAt},
           ${row.usageUntil}, ${row.createdAt}, ${sql.json(row.createdBy)})`),
 
-    find: (organizationId: string, instanceId: string, id: string) =>
-      record<SignedRow>()(sql`
+    find: (organizationId, instanceId, id) =>
+      decodedOne(SignedRow)(sql`
         SELECT ${columns}, token AS bundle FROM offline_bundles
         WHERE ${ofInstance(organizationId, instanceId)} AND id = ${id}`),
 
-    findNewest: (organizationId: string, instanceId: string) =>
-      record<BundleRow>()(sql`
+    findNewest: (organizationId, instanceId) =>
+      decodedOne(BundleRow)(sql`
         SELECT ${columns} FROM offline_bundles WHERE ${ofInstance(organizationId, instanceId)}
         ORDER BY sequence DESC LIMIT 1`),
 
-    list: (organizationId: string, instanceId: string, after: Position | null, count: number) =>
+    list: (organizationId, instanceId, after, count) =>
       records<BundleRow>()(sql`
         SELECT ${columns} FROM offline_bundles
         WHERE ${ofInstance(organizationId, instanceId)} AND sequence < ${after === null ? MAX_SEQUENCE : Number(after[0])}
         ORDER BY sequence DESC LIMIT ${count}`),
 
-    lastExpiry: (organizationId: string, { instanceId, sequence }: Pick<BundleRow, "instanceId" | "sequence">) =>
+    lastExpiry: (organizationId, { instanceId, sequence }) =>
       Effect.map(
-        record<{ readonly expiresAt: Date }>()(sql`
+        expiresAtIn(sql`
           SELECT max(expires_at) AS "expiresAt" FROM offline_bundles
           WHERE ${ofInstance(organizationId, instanceId)} AND sequence <= ${sequence}`),
-        (last) => Option.getOrThrow(last).expiresAt,
+        Option.getOrThrow,
       ),
 
-    revokeUpTo: (
-      organizationId: string,
-      row: Pick<BundleRow, "id" | "instanceId" | "sequence">,
-      { at, by }: { readonly at: Date; readonly by: ActorReference },
-    ) =>
+    revokeUpTo: (organizationId, row, { at, by }) =>
       executed(sql`
         UPDATE offline_bundles SET revoked_at = ${at}, revoked_by = ${sql.json(by)}
         WHERE ${ofInstance(organizationId, row.instanceId)} AND sequence <= ${row.sequence} AND revoked_at IS NULL
           AND (expires_at > ${at} OR id = ${row.id})`),
 
-    findSubject: (organizationId: string, instanceId: string) =>
-      record<InstanceSubject>()(sql`
+    findSubject: (organizationId, instanceId) =>
+      decodedOne(InstanceSubject)(sql`
         ${subjects(sql)}
         WHERE i.organization_id = ${organizationId} AND i.id = ${instanceId}`),
-  }
+  })
 })

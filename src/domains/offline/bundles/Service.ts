@@ -57,10 +57,7 @@ export class OfflineBundles extends Context.Service<
     ) => Effect.Effect<void, InstanceNotFound | OfflineBundleNotFound, Caller>
   }
 >()("keyshelf/offline/bundles/OfflineBundles") {
-  static readonly layer = Layer.effect(
-    OfflineBundles,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(OfflineBundles, make))
 }
 
 /** Voids a bundle and all before it, and emits the event. */
@@ -71,7 +68,10 @@ const revocation = Effect.gen(function* () {
   const readRecord = yield* recordReader
 
   const emitRevoked = Effect.fnUntraced(function* (row: BundleRow, instance: string) {
-    yield* events.emit(yield* Caller, "OFFLINE_BUNDLE_REVOKED", yield* readRecord(row, instance))
+    yield* events.emit(yield* Caller, "OFFLINE_BUNDLE_REVOKED", {
+      ...(yield* readRecord(row, instance)),
+      instanceId: row.instanceId,
+    })
   })
 
   const revokeUpTo = Effect.fnUntraced(function* (row: BundleRow, instance: string) {

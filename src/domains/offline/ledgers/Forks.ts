@@ -5,25 +5,26 @@ import { Transaction, Transactions } from "../../../kernel/database/Transactions
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Events } from "../../events/Service.ts"
 import { Instances } from "../../instances/Service.ts"
-import type { MeteredInstance } from "../../usage/offline/Model.ts"
-import { UploadOfflineUsageLedgerForked } from "../Errors.ts"
+import type { MeteredInstance } from "../../usage/siteusage/Model.ts"
 import { ledgerOf, LedgersRepo } from "./Repo.ts"
 import { hashOf } from "./Rules.ts"
 import type { LedgerLine } from "./Rules.ts"
 
-const forked = ({ index, number }: LedgerLine) =>
-  new UploadOfflineUsageLedgerForked({
-    detail: `The line ${number}, body.lines[${index}], does not follow from what is stored. The ledger was copied, restored or rewritten: begin a new one with a new source.`,
-  })
+/** The detail of a rejection because of a line that does not follow. */
+export const forkText = ({ index, number }: LedgerLine): string =>
+  `The line ${number}, body.lines[${index}], does not follow from what is stored. The ledger was copied, restored or rewritten: begin a new one with a new source.`
 
-/** Fails an upload because of a line that does not follow. The rejection rolls back, so the event is emitted afterwards. */
-export const makeForkFailure = Effect.gen(function* () {
+/**
+ * Stores that a line does not follow, for a request that fails because of it. The rejection rolls back, so the event is emitted
+ * afterwards.
+ */
+export const forkRecording = Effect.gen(function* () {
   const repo = yield* LedgersRepo
   const instances = yield* Instances
   const events = yield* Events
   const transactions = yield* Transactions
 
-  /** Stores that a ledger was forked, and emits the event. A repeated upload of the same line emits none. */
+  /** Stores that a ledger was forked, and emits the event. The same line emits one only once. */
   const record = Effect.fnUntraced(function* (slug: string, source: string, line: LedgerLine) {
     const caller = yield* Caller
     const { id: instanceId } = yield* instances.lockShared(slug)
@@ -44,6 +45,5 @@ export const makeForkFailure = Effect.gen(function* () {
         Effect.catchTag("Instance.NotFound", () => Effect.void),
       ),
     )
-    return yield* forked(line)
   })
 })

@@ -1,34 +1,30 @@
 /** Takes the lines of a ledger: stores and counts those that are new. */
 import { Effect } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"
-import { now } from "../../../kernel/values/Timestamp.ts"
 import { Events } from "../../events/Service.ts"
-import { Instances } from "../../instances/Service.ts"
 import { Allowances } from "../../usage/allowances/Service.ts"
-import { OfflineUsage } from "../../usage/offline/Service.ts"
-import { UploadOfflineUsageLedgerClosed, UploadOfflineUsageLedgerGap } from "../Errors.ts"
-import { makeForkFailure } from "./Forks.ts"
+import { OfflineUsage } from "../../usage/siteusage/Service.ts"
+import {
+  UploadOfflineUsageLedgerClosed,
+  UploadOfflineUsageLedgerForked,
+  UploadOfflineUsageLedgerGap,
+} from "../Errors.ts"
+import { ledgerFollowing } from "./Following.ts"
 import { makeLineCounting } from "./LineCounting.ts"
 import type { OfflineUsageUpload, UploadOfflineUsage } from "./Model.ts"
 import { ledgerOf, LedgersRepo } from "./Repo.ts"
 import type { LedgerKey, LedgerRow } from "./Repo.ts"
-import { follow, hashOf, newestOf } from "./Rules.ts"
-import type { Continuation, LedgerLine } from "./Rules.ts"
+import { lineResults, newestOf } from "./Rules.ts"
+import type { LedgerLine } from "./Rules.ts"
 
-const DUPLICATE = { status: "duplicate" } as const
-
-const gap = ({ index, next }: Extract<Continuation, { status: "GAP" }>) =>
-  new UploadOfflineUsageLedgerGap({
-    detail: `The line ${next} is missing before body.lines[${index}]. Upload the lines from ${next} on.`,
-  })
-
-const closed = ({ source }: LedgerRow, at: Date) =>
-  new UploadOfflineUsageLedgerClosed({
-    detail: `The ledger "${source}" was closed on ${at.toISOString()}. Begin a new one with a new source.`,
-  })
+const problems = {
+  forked: (detail: string) => new UploadOfflineUsageLedgerForked({ detail }),
+  gap: (detail: string) => new UploadOfflineUsageLedgerGap({ detail }),
+  closed: (detail: string) => new UploadOfflineUsageLedgerClosed({ detail }),
+}
 
 /** Stores the end of a ledger after new lines, and ends allowances if it is closed now. */
-const ledgerStore = Effect.gen(function* () {
+export const ledgerStore = Effect.gen(function* () {
   const repo = yield* LedgersRepo
   const allowances = yield* Allowances
 
@@ -43,11 +39,9 @@ const ledgerStore = Effect.gen(function* () {
 
 /** Runs in a transaction, and locks the ledger until it ends. */
 export const intake = Effect.gen(function* () {
-  const repo = yield* LedgersRepo
   const count = yield* makeLineCounting
-  const failForked = yield* makeForkFailure
+  const followLines = yield* ledgerFollowing
   const store = yield* ledgerStore
-  const instances = yield* Instances
   const usage = yield* OfflineUsage
   const events = yield* Events
 
@@ -57,16 +51,7 @@ export const intake = Effect.gen(function* () {
     lines: ReadonlyArray<LedgerLine>,
   ) {
     const caller = yield* Caller
-    const { organizationId } = caller
-    const instance = yield* instances.lockShared(instanceSlug)
-    const key = { instanceId: instance.id, source, start: hashOf(source), at: yield* now }
-    const stored = yield* repo.lock(organizationId, key)
-    const followed = follow(stored, lines)
-    if (followed.status === "FORKED") return yield* failForked(instance, source, followed.line)
-    if (followed.status === "GAP") return yield* gap(followed)
-    const { added, position } = followed
-    if (stored.closedAt !== null && added.length > 0) return yield* closed(stored, stored.closedAt)
-
+    const { added, instance, key, position, stored } = yield* followLines(problems, { instanceSlug, source, lines })
     const { named, outcomes } = yield* count(instance, added)
     const isNews = added.length > 0 || (close && stored.closedAt === null)
     const bundleSequence = newestOf([stored.bundleSequence, named])
@@ -76,7 +61,7 @@ export const intake = Effect.gen(function* () {
       instance,
       lines.map(({ event }) => event),
     )
-    const accepted = added.filter((line) => outcomes.get(line)?.status === "accepted").length
+    const { accepted, duplicates, results } = lineResults(lines, outcomes)
     if (isNews) {
       yield* events.emit(caller, "OFFLINE_USAGE_UPLOADED", {
         ...ledgerOf(row, instanceSlug),
@@ -89,16 +74,12 @@ export const intake = Effect.gen(function* () {
     const upload: OfflineUsageUpload = {
       source,
       accepted,
-      duplicates: lines.length - added.length,
+      duplicates,
       lines: row.lines,
       head: row.head,
       closed: row.closedAt !== null,
       overAllowance,
-      results: lines.map((line) => ({
-        index: line.index,
-        id: String(line.number),
-        ...(outcomes.get(line) ?? DUPLICATE),
-      })),
+      results,
     }
     return upload
   })

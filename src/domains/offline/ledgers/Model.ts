@@ -3,26 +3,27 @@ import { Schema } from "effect"
 import { component } from "../../../kernel/contract/Component.ts"
 import { Timestamp } from "../../../kernel/values/Timestamp.ts"
 import { LEDGER_SOURCE, rejectionFields, UsageEventStatus } from "../../usage/cloudevents/Model.ts"
-import { OverAllowance } from "../../usage/offline/Model.ts"
+import { OverAllowance } from "../../usage/siteusage/Model.ts"
 
-const MAX_LINES = 1_000
+export const MAX_LINES = 1_000
 
-const Source = Schema.String.check(
+/** The source of a ledger. */
+export const Source = Schema.String.check(
   Schema.isPattern(new RegExp(`^${LEDGER_SOURCE}[0-9a-f-]{36}$`), { expected: "urn:keyshelf:ledger:<uuid>" }),
 )
 
-const source = `${LEDGER_SOURCE}0198c2b5-0000-7000-8000-000000000001`
+export const exampleSource = `${LEDGER_SOURCE}0198c2b5-0000-7000-8000-000000000001`
 
 /** An upload with the first line of a ledger. */
 export const exampleUpload = {
-  source,
+  source: exampleSource,
   lines: [
-    `{"specversion":"1.0","id":"1","source":"${source}","subject":"globex-production","type":"api-calls","time":"2026-01-12T08:00:00.000Z","bundleid":"0198c2b1-1111-7000-8000-000000000007","prevhash":"oyCPlHha3Lg-LBgTuJCadV7LcJ0OqzTqKfir02JUIvQ","data":{"value":25}}`,
+    `{"specversion":"1.0","id":"1","source":"${exampleSource}","subject":"globex-production","type":"api-calls","time":"2026-01-12T08:00:00.000Z","bundleid":"0198c2b1-1111-7000-8000-000000000007","prevhash":"oyCPlHha3Lg-LBgTuJCadV7LcJ0OqzTqKfir02JUIvQ","data":{"value":25}}`,
   ],
   close: false,
 }
 
-const head = "T0E1dYCvgZifqNaCUmrGQZsNwIY0HBOkYrMdLLAJegU"
+export const exampleHead = "T0E1dYCvgZifqNaCUmrGQZsNwIY0HBOkYrMdLLAJegU"
 
 /** Body of `POST /instances/{instanceSlug}/offline-usage`. */
 export const UploadOfflineUsage = Schema.Struct({
@@ -39,20 +40,21 @@ export const UploadOfflineUsage = Schema.Struct({
 }).annotate(component("UploadOfflineUsage"))
 export type UploadOfflineUsage = typeof UploadOfflineUsage.Type
 
-const position = {
+/** The position of a ledger. */
+export const position = {
   lines: Schema.Int.annotate({ description: "How many lines of the ledger are stored" }),
   head: Schema.String.annotate({
     description: "The hash of the last stored line, base64url of SHA-256; of the source if there is none",
   }),
 }
 
-const LineResult = Schema.Struct({
+/** What became of a line. */
+export const LineResult = Schema.Struct({
   index: Schema.Int,
   id: Schema.String.annotate({ description: "The number of the line" }),
   status: UsageEventStatus,
   ...rejectionFields,
 }).annotate(component("OfflineUsageResult", { index: 0, id: "1" }))
-type LineResult = typeof LineResult.Type
 
 /** Usage above allowances, as responses and events show it. */
 const overAllowance = Schema.Array(OverAllowance).annotate({
@@ -70,11 +72,11 @@ export const OfflineUsageUpload = Schema.Struct({
   results: Schema.Array(LineResult).annotate({ description: "The result of each line, in the order of the request" }),
 }).annotate(
   component("OfflineUsageUpload", {
-    source,
+    source: exampleSource,
     accepted: 1,
     duplicates: 0,
     lines: 1,
-    head,
+    head: exampleHead,
     closed: false,
     overAllowance: [],
   }),
@@ -93,7 +95,14 @@ export const OfflineLedger = Schema.Struct({
   createdAt: Timestamp,
   updatedAt: Timestamp,
 }).annotate(
-  component("OfflineLedger", { instance: "globex-production", source, lines: 1, head, closedAt: null, forkedAt: null }),
+  component("OfflineLedger", {
+    instance: "globex-production",
+    source: exampleSource,
+    lines: 1,
+    head: exampleHead,
+    closedAt: null,
+    forkedAt: null,
+  }),
 )
 export type OfflineLedger = typeof OfflineLedger.Type
 

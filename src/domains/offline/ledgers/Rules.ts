@@ -1,5 +1,5 @@
 /** The chain of a ledger's lines, and the bundle that each line counts under. Pure. */
-import { Predicate } from "effect"
+import { Predicate, Schema } from "effect"
 import { createHash } from "node:crypto"
 import type { ValidationError } from "../../../kernel/contract/Problem.ts"
 import { noSuch } from "../../../kernel/contract/Problem.ts"
@@ -7,7 +7,7 @@ import { parseJson } from "../../../kernel/values/Decimal.ts"
 import { isBefore } from "../../../kernel/values/Timestamp.ts"
 import { invalidEvent, rejected } from "../../usage/cloudevents/Model.ts"
 import type { Outcome } from "../../usage/cloudevents/Model.ts"
-import type { UsageWindow } from "../../usage/offline/Model.ts"
+import type { UsageWindow } from "../../usage/siteusage/Model.ts"
 
 /** The clock of a site may be behind the service's by this much when its bundle is issued. */
 const MAX_BEHIND_MS = 5 * 60_000
@@ -100,13 +100,14 @@ export const follow = (stored: LedgerPosition, lines: ReadonlyArray<LedgerLine>)
 }
 
 /** A bundle that a line names. */
-export interface NamedBundle {
-  readonly id: string
-  readonly sequence: number
-  readonly issuedAt: Date
-  readonly expiresAt: Date
-  readonly usageUntil: Date
-}
+export const NamedBundle = Schema.Struct({
+  id: Schema.String,
+  sequence: Schema.Int,
+  issuedAt: Schema.Date,
+  expiresAt: Schema.Date,
+  usageUntil: Schema.Date,
+})
+export type NamedBundle = typeof NamedBundle.Type
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
@@ -129,6 +130,19 @@ export const windowOf = (line: LedgerLine, bundle: NamedBundle | undefined, at: 
     return invalidEvent(`Usage of the bundle was accepted until ${usageUntil.toISOString()}.`)
   }
   return { from: new Date(issuedAt.getTime() - MAX_BEHIND_MS), until: expiresAt }
+}
+
+const DUPLICATE: Outcome = { status: "duplicate" }
+
+/** The results of all lines of a request: those without an outcome are stored already. */
+export const lineResults = (lines: ReadonlyArray<LedgerLine>, outcomes: ReadonlyMap<LedgerLine, Outcome>) => {
+  const results = lines.map((line) => ({
+    index: line.index,
+    id: String(line.number),
+    ...(outcomes.get(line) ?? DUPLICATE),
+  }))
+  const count = (status: Outcome["status"]) => results.filter((result) => result.status === status).length
+  return { accepted: count("accepted"), duplicates: count("duplicate"), results }
 }
 
 /** The highest of these sequences; `null` if there is none. */

@@ -36,10 +36,7 @@ export class OfflineLedgers extends Context.Service<
     ) => Effect.Effect<Page<OfflineLedger>, InstanceNotFound | InvalidCursor, Caller>
   }
 >()("keyshelf/offline/ledgers/OfflineLedgers") {
-  static readonly layer = Layer.effect(
-    OfflineLedgers,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(OfflineLedgers, make))
 }
 
 const make = Effect.gen(function* () {

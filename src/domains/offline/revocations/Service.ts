@@ -3,6 +3,7 @@ import { Context, Effect, Layer, Option } from "effect"
 import { makeLruCache } from "../../../kernel/concurrency/LruCache.ts"
 import { Transaction } from "../../../kernel/database/Transactions.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { issuerOf } from "../../signing/Issuer.ts"
 import { Signer } from "../../signing/Signer.ts"
 import { LIST_TYPE } from "./Model.ts"
@@ -18,14 +19,14 @@ export class RevocationLists extends Context.Service<
   RevocationLists,
   {
     /** Begins the list of an organization that issues a bundle. */
-    readonly begin: (organizationId: string) => Effect.Effect<void, never, Transaction>
+    readonly begin: (organizationId: OrganizationId) => Effect.Effect<void, never, Transaction>
     /** Voids the bundles of an instance up to a sequence. `until` is when the last of them expires. */
     readonly add: (
-      organizationId: string,
+      organizationId: OrganizationId,
       revocation: Revocation & { readonly until: Date },
     ) => Effect.Effect<void, never, Transaction>
     /** The signed list of this hour; none if the organization has issued no bundle, or does not exist. */
-    readonly current: (organizationId: string) => Effect.Effect<Option.Option<string>>
+    readonly current: (organizationId: OrganizationId) => Effect.Effect<Option.Option<string>>
   }
 >()("keyshelf/offline/revocations/RevocationLists") {
   static readonly layer = Layer.effect(

@@ -27,11 +27,12 @@ export const OfflineAllowance = Schema.Struct({
 export type OfflineAllowance = typeof OfflineAllowance.Type
 
 /** How much a bundle allows a site per period, and when the bundle is valid. */
-export interface Allowance {
+export const Allowance = Schema.Struct({
   /** Slug. */
-  readonly entitlement: string
+  entitlement: Schema.String,
   /** A decimal. */
-  readonly quantity: string
-  readonly validFrom: Date
-  readonly validUntil: Date
-}
+  quantity: Schema.String,
+  validFrom: Schema.Date,
+  validUntil: Schema.Date,
+})
+export type Allowance = typeof Allowance.Type

@@ -1,12 +1,14 @@
 /** SQL of allowances. What they hold is read with checks (`TermsSql.ts`) and under locks (`LedgerRepo.lockTotals`). */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer } from "effect"
-import { executed, records } from "../../../kernel/database/Statements.ts"
-import type { Allowance } from "./Model.ts"
+import { Context, Effect, Layer, Schema } from "effect"
+import { decoded, executed, returnedCount } from "../../../kernel/database/Statements.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
+import { entitlementsSql } from "../../entitlements/EntitlementsSql.ts"
+import { Allowance } from "./Model.ts"
 
 /** A bundle that reserves allowances. */
 export interface AllowingBundle {
-  readonly organizationId: string
+  readonly organizationId: OrganizationId
   readonly instanceId: string
   readonly bundleId: string
   readonly sequence: number
@@ -24,15 +26,16 @@ interface NewAllowance {
 }
 
 /** An allowance of a bundle. */
-interface AllowanceRow {
-  readonly bundleId: string
+const AllowanceRow = Schema.Struct({
+  bundleId: Schema.String,
   /** Slug. */
-  readonly entitlement: string
+  entitlement: Schema.String,
   /** A decimal. */
-  readonly quantity: string
+  quantity: Schema.String,
   /** When it ended before its time; `null` if it did not. */
-  readonly endedAt: Date | null
-}
+  endedAt: Schema.NullOr(Schema.Date),
+})
+type AllowanceRow = typeof AllowanceRow.Type
 
 /** Stores, reads and ends allowances. */
 export class AllowancesRepo extends Context.Service<
@@ -42,35 +45,42 @@ export class AllowancesRepo extends Context.Service<
     readonly insert: (bundle: AllowingBundle, allowances: ReadonlyArray<NewAllowance>) => Effect.Effect<void>
     /** The allowances of these bundles, by the slug of the entitlement. */
     readonly ofBundles: (
-      organizationId: string,
+      organizationId: OrganizationId,
       instanceId: string,
       bundleIds: ReadonlyArray<string>,
     ) => Effect.Effect<ReadonlyArray<AllowanceRow>>
     /** All allowances of an instance and these entitlements, ended or not. */
     readonly list: (
-      organizationId: string,
+      organizationId: OrganizationId,
       instanceId: string,
       entitlements: ReadonlyArray<string>,
     ) => Effect.Effect<ReadonlyArray<Allowance>>
     /** Ends the allowances of a bundle. Returns how many it had that were not over. */
-    readonly endOf: (organizationId: string, instanceId: string, bundleId: string, at: Date) => Effect.Effect<number>
+    readonly endOf: (
+      organizationId: OrganizationId,
+      instanceId: string,
+      bundleId: string,
+      at: Date,
+    ) => Effect.Effect<number>
     /** Ends the allowances of all bundles of an instance up to one. */
-    readonly endUpTo: (organizationId: string, instanceId: string, sequence: number, at: Date) => Effect.Effect<void>
+    readonly endUpTo: (
+      organizationId: OrganizationId,
+      instanceId: string,
+      sequence: number,
+      at: Date,
+    ) => Effect.Effect<void>
   }
 >()("keyshelf/usage/allowances/Repo") {
-  static readonly layer = Layer.effect(
-    AllowancesRepo,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(AllowancesRepo, make))
 }
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
-  const ofInstance = (organizationId: string, instanceId: string) =>
+  const ofInstance = (organizationId: OrganizationId, instanceId: string) =>
     sql`organization_id = ${organizationId} AND instance_id = ${instanceId}`
 
-  return {
-    insert: (bundle: AllowingBundle, allowances: ReadonlyArray<NewAllowance>) =>
+  return AllowancesRepo.of({
+    insert: (bundle, allowances) =>
       executed(sql`
         INSERT INTO offline_allowances (organization_id, instance_id, entitlement_id, bundle_id, sequence, quantity,
           valid_from, valid_until, open_until)
@@ -79,37 +89,34 @@ const make = Effect.gen(function* () {
           ${bundle.validUntil}::timestamptz, ${bundle.openUntil}::timestamptz
         FROM jsonb_to_recordset(${sql.json(allowances)}) AS allowed ("entitlementId" uuid, quantity numeric)`),
 
-    ofBundles: (organizationId: string, instanceId: string, bundleIds: ReadonlyArray<string>) =>
-      records<AllowanceRow>()(sql`
+    ofBundles: (organizationId, instanceId, bundleIds) =>
+      decoded(AllowanceRow)(sql`
         SELECT a.bundle_id AS "bundleId", e.slug AS entitlement, a.quantity::text AS quantity, a.ended_at AS "endedAt"
         FROM offline_allowances a
-        JOIN entitlements e ON e.organization_id = a.organization_id AND e.id = a.entitlement_id
+        JOIN ${entitlementsSql.on("e", "a.entitlement_id")}
         WHERE a.organization_id = ${organizationId} AND a.instance_id = ${instanceId}
           AND a.bundle_id = ANY(ARRAY(SELECT unnest(${bundleIds}::uuid[])))
         ORDER BY e.slug`),
 
-    list: (organizationId: string, instanceId: string, entitlements: ReadonlyArray<string>) =>
-      records<Allowance>()(sql`
+    list: (organizationId, instanceId, entitlements) =>
+      decoded(Allowance)(sql`
         SELECT e.slug AS entitlement, a.quantity::text AS quantity, a.valid_from AS "validFrom",
           a.valid_until AS "validUntil"
-        FROM entitlements e
+        FROM ${entitlementsSql.as("e")}
         JOIN offline_allowances a ON a.organization_id = e.organization_id AND a.instance_id = ${instanceId}
           AND a.entitlement_id = e.id
         WHERE e.organization_id = ${organizationId}
           AND e.slug IN (SELECT jsonb_array_elements_text(${sql.json(entitlements)}))`),
 
-    endOf: (organizationId: string, instanceId: string, bundleId: string, at: Date) =>
-      Effect.map(
-        records<{ readonly ended: number }>()(sql`
-          UPDATE offline_allowances SET ended_at = ${at}
-          WHERE ${ofInstance(organizationId, instanceId)} AND bundle_id = ${bundleId} AND ended_at IS NULL
-          RETURNING 1 AS ended`),
-        (rows) => rows.length,
-      ),
+    endOf: (organizationId, instanceId, bundleId, at) =>
+      returnedCount(sql`
+        UPDATE offline_allowances SET ended_at = ${at}
+        WHERE ${ofInstance(organizationId, instanceId)} AND bundle_id = ${bundleId} AND ended_at IS NULL
+        RETURNING 1 AS ended`),
 
-    endUpTo: (organizationId: string, instanceId: string, sequence: number, at: Date) =>
+    endUpTo: (organizationId, instanceId, sequence, at) =>
       executed(sql`
         UPDATE offline_allowances SET ended_at = ${at}
         WHERE ${ofInstance(organizationId, instanceId)} AND sequence <= ${sequence} AND ended_at IS NULL`),
-  }
+  })
 })

@@ -1,8 +1,14 @@
 /** Rules of allowances: what can be reserved for a site, and whether it fits. Pure. */
-import { BigDecimal } from "effect"
 import type { ValidationError } from "../../../kernel/contract/Problem.ts"
-import { decimalOfAmount, decimalText, isStorable, storedDecimal, zero } from "../../../kernel/values/Decimal.ts"
-import { isConsumable, methodOf } from "../ledger/Account.ts"
+import {
+  decimalOfAmount,
+  decimalText,
+  isStorable,
+  isWhole,
+  storedDecimal,
+  zero,
+} from "../../../kernel/values/Decimal.ts"
+import { meterErrorOf, methodOf } from "../ledger/Account.ts"
 import type { Account } from "../ledger/Account.ts"
 import { limitText } from "../ledger/Acceptance.ts"
 import type { Meter } from "../ledger/Model.ts"
@@ -28,8 +34,6 @@ export const requestErrors = (requested: ReadonlyArray<RequestedAllowance>): Rea
       : [{ location: `body.allowances[${index}].quantity`, message: "must have at most 18 digits", value: quantity }]),
   ])
 
-const isWhole = (quantity: number): boolean => BigDecimal.normalize(decimalOfAmount(quantity)).scale <= 0
-
 /** Validation errors of allowances of these meters; `undefined` is an entitlement that the organization does not have. */
 export const meterErrors = (
   requested: ReadonlyArray<RequestedAllowance>,
@@ -38,12 +42,9 @@ export const meterErrors = (
   requested.flatMap(({ entitlement, quantity }, index): ReadonlyArray<ValidationError> => {
     const at = { location: `body.allowances[${index}].entitlement`, value: entitlement }
     const meter = meterOf(entitlement)
-    if (meter === undefined) return [{ ...at, message: "must be an entitlement of the organization" }]
-    if (meter.type !== "NUMBER") return [{ ...at, message: `must have the type NUMBER; its type is ${meter.type}` }]
-    if (!isConsumable(meter)) {
-      return [{ ...at, message: `cannot be reserved, because its aggregation is ${methodOf(meter)}` }]
-    }
-    return methodOf(meter) === "COUNT" && !isWhole(quantity)
+    const error = meterErrorOf(meter)
+    if (meter === undefined || error !== undefined) return [{ ...at, message: error ?? "" }]
+    return methodOf(meter) === "COUNT" && !isWhole(decimalOfAmount(quantity))
       ? [
           {
             location: `body.allowances[${index}].quantity`,

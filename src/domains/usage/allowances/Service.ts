@@ -6,6 +6,7 @@ import type { ValidationFailed } from "../../../kernel/contract/Problem.ts"
 import type { Transaction } from "../../../kernel/database/Transactions.ts"
 import { amountOf, decimalOfAmount, decimalText, storedDecimal } from "../../../kernel/values/Decimal.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { Instances } from "../../instances/Service.ts"
 import { LedgerRepo } from "../ledger/LedgerRepo.ts"
 import { LockedLedger } from "../ledger/LockedLedger.ts"
@@ -40,20 +41,20 @@ export class Allowances extends Context.Service<
     ) => Effect.Effect<string | undefined, ValidationFailed, Caller | Transaction>
     /** The allowances of bundles of an instance, by the id of the bundle. */
     readonly ofBundles: (
-      organizationId: string,
+      organizationId: OrganizationId,
       instanceId: string,
       bundleIds: ReadonlyArray<string>,
     ) => Effect.Effect<ReadonlyMap<string, ReadonlyArray<OfflineAllowance>>>
     /** Ends the allowances of a bundle. Returns whether there was one to end. */
     readonly endOf: (
-      organizationId: string,
+      organizationId: OrganizationId,
       instanceId: string,
       bundleId: string,
       at: Date,
     ) => Effect.Effect<boolean, never, Transaction>
     /** Ends the allowances of the bundles of an instance up to a sequence. */
     readonly endUpTo: (
-      organizationId: string,
+      organizationId: OrganizationId,
       instanceId: string,
       sequence: number,
       at: Date,

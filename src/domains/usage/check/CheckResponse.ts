@@ -2,7 +2,7 @@
 import { decimalOfAmount } from "../../../kernel/values/Decimal.ts"
 import { instantText } from "../../../kernel/values/Timestamp.ts"
 import { decide, graceEndAt } from "../rules/Decision.ts"
-import { configurationOf } from "../rules/Grants.ts"
+import { configurationOf } from "../rules/Grant.ts"
 import { explain } from "./Explanation.ts"
 import type { CheckRequest, CheckResult, Standing } from "./Model.ts"
 import type { CheckedInstance, CheckRow } from "../rules/Terms.ts"

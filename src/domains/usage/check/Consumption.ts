@@ -5,6 +5,7 @@ import { Caller } from "../../../kernel/contract/Caller.ts"
 import { invalid, MissingScope, noSuch } from "../../../kernel/contract/Problem.ts"
 import type { ValidationFailed } from "../../../kernel/contract/Problem.ts"
 import { allows } from "../../../kernel/contract/Scope.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { Ledger } from "../ledger/Ledger.ts"
 import type { Operation, PreparedOperation } from "../ledger/Operation.ts"
 import type { CheckedInstance } from "../rules/Terms.ts"
@@ -17,7 +18,7 @@ type Rejection = InstanceNotFound | ValidationFailed
 
 /** Finds the instance of a check whose entitlements all do not exist, or fails. */
 type FindInstance = (
-  organizationId: string,
+  organizationId: OrganizationId,
   slug: string,
   asOf: AsOf & { readonly explain: boolean },
 ) => Effect.Effect<CheckedInstance, InstanceNotFound>
@@ -63,10 +64,7 @@ export class Consumption extends Context.Service<
     ) => Effect.Effect<CheckResult, MissingScope | Rejection, Caller>
   }
 >()("keyshelf/usage/check/Consumption") {
-  static readonly layer = Layer.effect(
-    Consumption,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(Consumption, make))
 }
 
 const make = Effect.gen(function* () {

@@ -2,12 +2,14 @@
 import { BigDecimal } from "effect"
 import { amountOf, decimalText, one } from "../../../kernel/values/Decimal.ts"
 import { accessEndOf, capOf, isUnlimited } from "../rules/Decision.ts"
-import { configurationOf } from "../rules/Grants.ts"
-import type { CheckSubject, Decision } from "../rules/Decision.ts"
+import { configurationOf, sourcesAt } from "../rules/Grant.ts"
+import type { GrantSource } from "../rules/Grant.ts"
+import type { ExplainedEntitlement } from "../rules/CheckBasis.ts"
+import type { CheckSubject, Decision, Grant } from "../rules/Decision.ts"
 import type { Explanation } from "./Model.ts"
 import type { LicenseFacts } from "../rules/Terms.ts"
 import { limitOf } from "../rules/Limits.ts"
-import type { CheckedEntitlement, CheckedInstance } from "../rules/Terms.ts"
+import type { CheckedInstance } from "../rules/Terms.ts"
 
 /** The input of an explanation. */
 interface ExplanationInput {
@@ -16,7 +18,7 @@ interface ExplanationInput {
   readonly instance: CheckedInstance
   readonly facts: LicenseFacts
   /** `undefined` for an unknown entitlement. */
-  readonly entitlement: Pick<CheckedEntitlement, "resetPeriod" | "resetAnchor" | "configuration"> | undefined
+  readonly entitlement: ExplainedEntitlement | undefined
   /** The requested slug. */
   readonly slug: string
   /** Whether a check that consumes did so; absent for other checks. */
@@ -25,15 +27,47 @@ interface ExplanationInput {
 
 const shownGrantOf = ({ entitlement, subject: { grant } }: ExplanationInput): Explanation["grant"] => {
   if (grant === null) return null
-  const { overagePercent, override, value } = grant
+  const { byAddOn = false, overagePercent, override, value } = grant
   const source =
     override === undefined
-      ? ({ source: "LICENSE" } as const)
+      ? ({ source: byAddOn ? "ADD_ON" : "LICENSE" } as const)
       : ({ source: "OVERRIDE", by: override.by, at: new Date(override.at), reason: override.reason } as const)
-  if (typeof value === "boolean") return { value, overagePercent, ...source }
-  if (BigDecimal.isBigDecimal(value)) return { value: amountOf(value), overagePercent, ...source }
-  return { value: configurationOf(grant, entitlement?.configuration) ?? {}, overagePercent, ...source }
+  const shown = shownValue(value)
+  return { value: shown ?? configurationOf(grant, entitlement?.configuration) ?? {}, overagePercent, ...source }
 }
+
+type ShownSource = Explanation["sources"][number]
+
+/** A value as a response has it; `undefined` for a configuration. */
+const shownValue = (value: Grant["value"]): number | boolean | undefined => {
+  if (typeof value === "boolean") return value
+  return BigDecimal.isBigDecimal(value) ? amountOf(value) : undefined
+}
+
+const objectOf = (value: Grant["value"]): Readonly<Record<string, unknown>> =>
+  typeof value === "object" && !BigDecimal.isBigDecimal(value) ? value : {}
+
+const shownSourceOf =
+  ({ entitlement, instance }: ExplanationInput) =>
+  (from: GrantSource): ShownSource => {
+    const { source } = from
+    const shown = shownValue(from.value)
+    if (from.source === "LICENSE") {
+      return { source, value: shown ?? entitlement?.configuration ?? {}, license: instance.license }
+    }
+    const value = shown ?? objectOf(from.value)
+    if (from.source === "OVERRIDE") {
+      const { at, by, mode, reason } = from.override
+      return { source, value, combine: mode, by, at: new Date(at), reason }
+    }
+    const { at, by, combine, license, quantity, reason } = from.addOn
+    return { source, value, combine, quantity, license, by, at: new Date(at), reason }
+  }
+
+const shownSourcesOf = (explained: ExplanationInput): Explanation["sources"] =>
+  explained.entitlement === undefined
+    ? []
+    : sourcesAt(explained.entitlement, explained.subject.at).map(shownSourceOf(explained))
 
 const ruleOf = ({ subject }: ExplanationInput): Explanation["overageRule"] => {
   const limit = subject.entitlement?.type === "NUMBER" ? limitOf(subject.grant) : null
@@ -49,12 +83,23 @@ const ruleOf = ({ subject }: ExplanationInput): Explanation["overageRule"] => {
 const licenseName = ({ facts, instance }: ExplanationInput): string =>
   `license "${instance.license}" (version ${facts.version})`
 
-/** What grants or denies: the license, an override, or both. */
+const times = (quantity: number): string => (quantity === 1 ? "" : ` (${quantity} times)`)
+
+/** The license, with the add-ons that are in force. */
+const soldName = (explained: ExplanationInput): string => {
+  const addOns = (
+    explained.entitlement === undefined ? [] : sourcesAt(explained.entitlement, explained.subject.at)
+  ).flatMap((from) => (from.source === "ADD_ON" ? [`"${from.addOn.license}"${times(from.addOn.quantity)}`] : []))
+  if (addOns.length === 0) return licenseName(explained)
+  return `${licenseName(explained)} with ${addOns.length === 1 ? "the add-on" : "the add-ons"} ${addOns.join(", ")}`
+}
+
+/** What grants or denies: the license with its add-ons, an override, or both. */
 const nameOf = (explained: ExplanationInput): string => {
   const override = explained.subject.grant?.override
-  if (override === undefined) return licenseName(explained)
+  if (override === undefined) return soldName(explained)
   const name = `an override by ${override.by.name}${override.reason === null ? "" : ` ("${override.reason}")`}`
-  return override.mode === "ADD" ? `${licenseName(explained)} with ${name}` : name
+  return override.mode === "ADD" ? `${soldName(explained)} with ${name}` : name
 }
 
 /** The limit in words: what is granted, and how far usage may exceed it. */
@@ -123,6 +168,7 @@ export const explain = (explained: ExplanationInput): Explanation => {
       graceDays: instance.graceDays,
     },
     grant: shownGrantOf(explained),
+    sources: shownSourcesOf(explained),
     window:
       subject.period === null
         ? null

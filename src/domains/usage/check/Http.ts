@@ -7,7 +7,7 @@ import { withSentDigits } from "../../../kernel/values/Decimal.ts"
 import { CheckApi } from "./Api.ts"
 import { checkAsText } from "./CheckResponse.ts"
 import { Consumption } from "./Consumption.ts"
-import { Usage } from "./Service.ts"
+import { Checks } from "./Service.ts"
 
 const asResponse = (text: string) => HttpServerResponse.text(text, { contentType: "application/json" })
 
@@ -15,14 +15,14 @@ export const check = handlersOf(
   Apis.core(CheckApi),
   "check",
   Effect.fn(function* (handlers) {
-    const usage = yield* Usage
+    const checks = yield* Checks
     const consumption = yield* Consumption
     return handlers.handleAll({
       check: ({ params, payload }) =>
         Effect.flatMap(withSentDigits(payload, ["checks", "requested"]), (request) =>
           request.consume === true
             ? Effect.map(consumption.consume(params.instanceSlug, request), (result) => asResponse(checkAsText(result)))
-            : Effect.map(usage.checkAsText(params.instanceSlug, request), asResponse),
+            : Effect.map(checks.checkAsText(params.instanceSlug, request), asResponse),
         ),
     })
   }),

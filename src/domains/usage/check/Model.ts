@@ -7,14 +7,32 @@ import { PathName } from "../../../kernel/values/Text.ts"
 import { Timestamp, TimestampInput } from "../../../kernel/values/Timestamp.ts"
 import { ResetAnchor, ResetPeriod } from "../../entitlements/Model.ts"
 import type { EntitlementType } from "../../entitlements/Model.ts"
-import { LifecycleState } from "../../licenses/Model.ts"
+import { Combine, LifecycleState } from "../../licenses/Model.ts"
 import { checkReasons } from "../rules/Decision.ts"
 
 /** `HARD`: nothing above the limit. `SOFT`: overage up to a cap. `UNLIMITED`: no limit. */
 const overageKinds = ["HARD", "SOFT", "UNLIMITED"] as const
 
-/** Where a grant is from: the license version, or an override of the instance. */
-const grantSources = ["LICENSE", "OVERRIDE"] as const
+/** Where a grant is from: the license version, add-ons, or an override of the instance. */
+const grantSources = ["LICENSE", "ADD_ON", "OVERRIDE"] as const
+
+const GrantSource = Schema.Literals(grantSources).annotate(component("GrantSource", "LICENSE"))
+
+const ShownValue = Schema.Union([Amount, Schema.Boolean, Schema.Record(Schema.String, Schema.Unknown)])
+
+/** Something that grants, beside others. */
+const ShownSource = Schema.Struct({
+  source: GrantSource,
+  value: ShownValue.annotate({ description: "What it grants itself; of an add-on, once" }),
+  combine: Schema.optionalKey(Combine).annotate({ description: "Of an add-on; of an override, its mode" }),
+  quantity: Schema.optionalKey(Schema.Finite).annotate({ description: "Of an add-on" }),
+  license: Schema.optionalKey(Schema.String).annotate({
+    description: "Slug of the version, of a license or an add-on",
+  }),
+  by: Schema.optionalKey(ActorReference).annotate({ description: "Who set the add-on or made the override" }),
+  at: Schema.optionalKey(Timestamp).annotate({ description: "When it was set or made" }),
+  reason: Schema.optionalKey(Schema.NullOr(Schema.String)),
+}).annotate(component("CheckedSource", { license: "pro" }))
 
 /** Everything that one answer of a check was decided on. */
 export const Explanation = Schema.Struct({
@@ -29,15 +47,19 @@ export const Explanation = Schema.Struct({
   }).annotate({ ...component("CheckedLicense"), description: "The license version of the instance, with its dates" }),
   grant: Schema.NullOr(
     Schema.Struct({
-      source: Schema.Literals(grantSources).annotate(component("GrantSource", "LICENSE")),
-      value: Schema.Union([Amount, Schema.Boolean, Schema.Record(Schema.String, Schema.Unknown)]),
+      source: GrantSource,
+      value: ShownValue,
       overagePercent: Schema.Finite,
       by: Schema.optionalKey(ActorReference).annotate({ description: "Who made the override" }),
       at: Schema.optionalKey(Timestamp).annotate({ description: "When the override was made" }),
       reason: Schema.optionalKey(Schema.NullOr(Schema.String)).annotate({ description: "The reason of the override" }),
     }).annotate(component("CheckedGrant")),
   ).annotate({
-    description: "What is granted, by the license version or by an override of the instance; `null` if nothing is",
+    description:
+      "What is granted, by the license version, by add-ons or by an override of the instance; `null` if nothing is",
+  }),
+  sources: Schema.Array(ShownSource).annotate({
+    description: "All that grants at this instant, in the order in which it applies, also what a later source replaces",
   }),
   window: Schema.NullOr(
     Schema.Struct({
@@ -96,11 +118,14 @@ export type CheckRequest = typeof CheckRequest.Type
 
 const figure = (description: string) => Schema.NullOr(Amount).annotate({ description })
 
+/** The reason of an answer, in checks and in refills of tranches. */
+export const CheckReason = Schema.Literals(checkReasons).annotate(component("CheckReason", "GRANTED"))
+
 /** The answer to one check. */
 const CheckAnswer = Schema.Struct({
   entitlement: Schema.String,
   allowed: Schema.Boolean,
-  reason: Schema.Literals(checkReasons).annotate(component("CheckReason", "GRANTED")),
+  reason: CheckReason,
   limit: figure("What is granted per period, -1 if unlimited; `null` unless a `NUMBER` is granted"),
   usage: figure("The usage in the period; `null` unless the entitlement is a `NUMBER`"),
   remaining: figure(

@@ -1,29 +1,36 @@
 /** SQL of checks of the past: the terms and grants at an instant, and the usage up to it. */
 import { PgClient } from "@effect/sql-pg"
-import { BigDecimal, Context, Effect, Layer } from "effect"
+import { BigDecimal, Context, Effect, Layer, Schema, Struct } from "effect"
 import type { Fragment } from "effect/sql/Statement"
-import type { AggregationMethod, ReportAggregation } from "../../entitlements/Model.ts"
+import { AggregationMethod, ReportAggregation } from "../../entitlements/Model.ts"
 import { storedDecimal } from "../../../kernel/values/Decimal.ts"
-import { records } from "../../../kernel/database/Statements.ts"
+import { decoded } from "../../../kernel/database/Statements.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { LEDGER_SOURCE } from "../cloudevents/Model.ts"
-import { summaryOf } from "../ledger/SummaryRow.ts"
-import type { SummaryRow } from "../ledger/SummaryRow.ts"
+import { summaryOf, SummaryRow } from "../ledger/SummaryRow.ts"
 import { valueOf } from "../rules/Aggregation.ts"
-import type { CheckedEntitlement, CheckedInstance } from "../rules/Terms.ts"
+import { EntitlementRow, WithoutEntitlement } from "../rules/Terms.ts"
+import { pastAddOns } from "../../instances/addons/AddOnsSql.ts"
 import { pastOverrideJoin } from "../../instances/overrides/OverridesSql.ts"
 import { sumsUntil, wasDropped } from "../partitions/DaysSql.ts"
-import { licensedTerms, pastGrantJoin } from "../terms/GrantSql.ts"
-import { broughtIn, reservedInPast } from "../terms/HeldSql.ts"
-import { checkedAllowances, explainedColumns, familyJoin, liveLeases, meterOfInstance } from "../terms/TermsSql.ts"
-
-interface Measured {
-  readonly instanceId: string
-  readonly entitlementId: string
-  readonly aggregationMethod: AggregationMethod | null
-}
+import { entitlementsSql } from "../../entitlements/EntitlementsSql.ts"
+import { instancesSql, pastTermsJoin } from "../../instances/InstancesSql.ts"
+import { licensedTerms, pastGrantJoin } from "../../licenses/grants/GrantSql.ts"
+import { familyJoin, licensesSql, pastGraceJoin } from "../../licenses/LicensesSql.ts"
+import { broughtIn, reservedInPast, tranchesInPast } from "../terms/HeldSql.ts"
+import { checkedAllowances, explainedColumns, liveLeases, meterOfInstance } from "../terms/TermsSql.ts"
 
 /** A row of a check of the past, without its usage. */
-type PastRow = CheckedInstance & ((Omit<CheckedEntitlement, "broughtIn"> & Measured) | { readonly entitlement: null })
+const PastRow = Schema.Union([
+  Schema.Struct({
+    ...Struct.omit(EntitlementRow.fields, ["broughtIn"]),
+    instanceId: Schema.String,
+    entitlementId: Schema.String,
+    aggregationMethod: Schema.NullOr(AggregationMethod),
+  }),
+  WithoutEntitlement,
+])
+type PastRow = typeof PastRow.Type
 
 /** A total whose usage up to an instant is needed. */
 interface PastUsageKey {
@@ -40,21 +47,26 @@ interface PastUsage {
   readonly used: string
   /** A decimal: the part of it that ledgers have brought. */
   readonly broughtIn: string | null
+  /** A decimal: what tranches held of the period. */
+  readonly tranches: string | null
   /** The instant is on a day whose events were dropped, between two of them: the usage then is no longer known. */
   readonly isUnknown: boolean
 }
 
-interface SummedUp extends SummaryRow {
-  readonly entitlementId: string
-  readonly periodStart: Date
-  readonly method: ReportAggregation
+const SummedUp = Schema.Struct({
+  ...SummaryRow.fields,
+  entitlementId: Schema.String,
+  periodStart: Schema.Date,
+  method: ReportAggregation,
   /**
    * The present total of the period, if all its events count; otherwise the sums of the events up to the instant do.
    */
-  readonly total: string | null
-  readonly broughtIn: string | null
-  readonly isUnknown: boolean
-}
+  total: Schema.NullOr(Schema.String),
+  broughtIn: Schema.NullOr(Schema.String),
+  tranches: Schema.NullOr(Schema.String),
+  isUnknown: Schema.Boolean,
+})
+type SummedUp = typeof SummedUp.Type
 
 const usedIn = (row: SummedUp): BigDecimal.BigDecimal =>
   row.total === null ? valueOf(row.method, summaryOf(row)) : storedDecimal(row.total)
@@ -63,6 +75,7 @@ const usageOf = (row: SummedUp): PastUsage => ({
   entitlementId: row.entitlementId,
   periodStart: row.periodStart,
   broughtIn: row.broughtIn,
+  tranches: row.tranches,
   isUnknown: row.isUnknown,
   used: BigDecimal.format(usedIn(row)),
 })
@@ -73,7 +86,7 @@ export class PastRepo extends Context.Service<
   {
     /** Everything that a check of the past is decided on, except usage; no row if there is no such instance. */
     readonly findTerms: (
-      organizationId: string,
+      organizationId: OrganizationId,
       instanceSlug: string,
       entitlements: ReadonlyArray<string>,
       at: Date,
@@ -85,35 +98,24 @@ export class PastRepo extends Context.Service<
      * its events are up to the instant, and where an operator deleted events, because nothing more exact is left.
      */
     readonly usageUntil: (
-      organizationId: string,
+      organizationId: OrganizationId,
       among: ReadonlyArray<PastUsageKey>,
       at: Date,
     ) => Effect.Effect<ReadonlyArray<PastUsage>>
   }
 >()("keyshelf/usage/check/PastRepo") {
-  static readonly layer = Layer.effect(
-    PastRepo,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(PastRepo, make))
 }
 
 // No terms are stored for the time before the instance was created. Its present terms are used for that time.
-const termsAndLicense = (sql: PgClient.PgClient, organization: Fragment) => sql`LEFT JOIN LATERAL (
-    SELECT license_id, start_license_date, end_license_date, grace_days FROM past_instance_terms
-    WHERE organization_id = ${organization} AND instance_id = i.id AND until > asked.at AND i.created_at <= asked.at
-    ORDER BY until LIMIT 1
-  ) past ON true
+const termsAndLicense = (sql: PgClient.PgClient, organization: Fragment) => sql`${pastTermsJoin(sql, organization)}
   CROSS JOIN LATERAL (
     SELECT past.license_id, past.start_license_date, past.end_license_date, past.grace_days WHERE past.license_id IS NOT NULL
     UNION ALL
     SELECT i.license_id, i.start_license_date, i.end_license_date, i.grace_days WHERE past.license_id IS NULL
   ) terms
-  JOIN licenses l ON l.organization_id = i.organization_id AND l.id = terms.license_id
-  LEFT JOIN LATERAL (
-    SELECT grace_days FROM past_license_graces
-    WHERE organization_id = ${organization} AND license_id = l.id AND until > asked.at AND i.created_at <= asked.at
-    ORDER BY until LIMIT 1
-  ) before ON true`
+  JOIN ${licensesSql.as("l")} ON l.organization_id = i.organization_id AND l.id = terms.license_id
+  ${pastGraceJoin(sql, organization)}`
 
 const terms = (sql: PgClient.PgClient): Pick<PastRepo["Service"], "findTerms"> => {
   const columns = sql.literal(`i.id AS "instanceId", i.slug AS instance, l.slug AS license,
@@ -122,29 +124,29 @@ const terms = (sql: PgClient.PgClient): Pick<PastRepo["Service"], "findTerms"> =
     e.slug AS entitlement, e.type, e.aggregation_method AS "aggregationMethod", e.reset_period AS "resetPeriod",
     e.reset_anchor AS "resetAnchor", ${licensedTerms}, overridden.override,
     CASE e.aggregation_method WHEN 'CONCURRENT' THEN terms.start_license_date END AS "periodStart", h.quantity::text AS held`)
-  const leasesAndAllowances = (organization: Fragment) => sql`
+  const more = (organization: Fragment) => sql`
     CASE e.aggregation_method WHEN 'CONCURRENT' THEN (${liveLeases(sql, organization, "e.id")})::text END AS used,
-    ${checkedAllowances(sql, organization)}`
+    ${checkedAllowances(sql, organization)}, ${pastAddOns(sql, organization)}`
   const explained = sql.literal(explainedColumns)
   const family = sql.literal(familyJoin)
   const nothing = sql.literal("")
 
   return {
     findTerms: (
-      organizationId: string,
+      organizationId: OrganizationId,
       instanceSlug: string,
       entitlements: ReadonlyArray<string>,
       at: Date,
       explain: boolean,
     ) => {
       const organization = sql`${organizationId}`
-      return records<PastRow>()(sql`
-        SELECT ${columns}, ${leasesAndAllowances(organization)}${explain ? explained : nothing}
-        FROM instances i
+      return decoded(PastRow)(sql`
+        SELECT ${columns}, ${more(organization)}${explain ? explained : nothing}
+        FROM ${instancesSql.as("i")}
         CROSS JOIN (SELECT ${at}::timestamptz AS at, ${at}::timestamptz AS known) asked
         ${termsAndLicense(sql, organization)}
         ${explain ? family : nothing}
-        LEFT JOIN entitlements e
+        LEFT JOIN ${entitlementsSql.as("e")}
           ON e.organization_id = i.organization_id AND e.slug = ANY(ARRAY(SELECT unnest(${entitlements}::text[])))
         ${pastGrantJoin(sql, organization)}
         ${pastOverrideJoin(sql, organization)}
@@ -158,7 +160,7 @@ const terms = (sql: PgClient.PgClient): Pick<PastRepo["Service"], "findTerms"> =
 /** The newest set of a total `t` up to `asked.at`, and the sums of the events that count with it. */
 const eventsUntil = (
   sql: PgClient.PgClient,
-  organizationId: string,
+  organizationId: OrganizationId,
   { dropped, ofTotal }: { readonly dropped: Fragment; readonly ofTotal: Fragment },
 ): Fragment => sql`
           LEFT JOIN LATERAL (
@@ -191,15 +193,16 @@ const usage = (sql: PgClient.PgClient): Pick<PastRepo["Service"], "usageUntil"> 
 
   return {
     usageUntil: (
-      organizationId: string,
+      organizationId: OrganizationId,
       among: ReadonlyArray<PastUsageKey>,
       at: Date,
     ): Effect.Effect<ReadonlyArray<PastUsage>> => {
       const ofTotal = sql`organization_id = ${organizationId} ${ofThatTotal}`
       const meter = { organization: sql`${organizationId}`, instance: "t.instance_id", entitlement: "t.entitlement_id" }
       const brought = broughtIn(sql, meter, "t.period_start")
+      const tranches = tranchesInPast(sql, meter, "asked.at", "t.period_start")
       return Effect.map(
-        records<SummedUp>()(sql`
+        decoded(SummedUp)(sql`
           SELECT asked."entitlementId", asked."periodStart", asked.method,
             CASE WHEN ${isSummedUp} THEN NULL ELSE t.value::text END AS total,
             coalesce(newest_set.value, past.replaced_by)::text AS "replacedBy",
@@ -213,6 +216,7 @@ const usage = (sql: PgClient.PgClient): Pick<PastRepo["Service"], "usageUntil"> 
             coalesce(latest.value, before.latest)::text AS latest,
             CASE WHEN NOT (${isSummedUp}) THEN (${brought}) WHEN before.brought IS NULL THEN counted.brought::text
               ELSE (before.brought + coalesce(counted.brought, 0))::text END AS "broughtIn",
+            (${tranches})::text AS tranches,
             coalesce(${isSummedUp} AND past.is_between, false) AS "isUnknown"
           FROM (
             SELECT *, ${at}::timestamptz AS at FROM jsonb_to_recordset(${sql.json(among)}) AS key

@@ -1,15 +1,23 @@
 /** SQL of a single check: with an explanation, or of all entitlements. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer } from "effect"
-import { records } from "../../../kernel/database/Statements.ts"
-import { licensedConfiguration } from "../terms/GrantSql.ts"
-import { checkedColumns, explainedColumns, familyJoin, grantsAndUsageJoins } from "../terms/TermsSql.ts"
-import type { AggregationMethod } from "../../entitlements/Model.ts"
+import { Context, Effect, Layer, Schema } from "effect"
+import { decoded } from "../../../kernel/database/Statements.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
+import { entitlementsSql } from "../../entitlements/EntitlementsSql.ts"
+import { instancesSql } from "../../instances/InstancesSql.ts"
+import { licensedConfiguration } from "../../licenses/grants/GrantSql.ts"
+import { familyJoin, licensesSql } from "../../licenses/LicensesSql.ts"
+import { checkedColumns, explainedColumns, grantsAndUsageJoins } from "../terms/TermsSql.ts"
+import { AggregationMethod } from "../../entitlements/Model.ts"
 import type { AsOf } from "../terms/TermsSql.ts"
-import type { CheckRow } from "../rules/Terms.ts"
+import { CheckRow, EntitlementRow, WithoutEntitlement } from "../rules/Terms.ts"
 
 /** A row of a check of all entitlements. */
-export type StandingRow = CheckRow & { readonly aggregationMethod: AggregationMethod | null }
+const StandingRow = Schema.Union([
+  Schema.Struct({ ...EntitlementRow.fields, aggregationMethod: Schema.NullOr(AggregationMethod) }),
+  Schema.Struct({ ...WithoutEntitlement.fields, aggregationMethod: Schema.Null }),
+])
+export type StandingRow = typeof StandingRow.Type
 
 /** Rows of a single check. */
 export class CheckRepo extends Context.Service<
@@ -24,24 +32,21 @@ export class CheckRepo extends Context.Service<
      * for each entitlement. Otherwise it plans every call again, which costs seven times the execution.
      */
     readonly findForCheck: (
-      organizationId: string,
+      organizationId: OrganizationId,
       instanceSlug: string,
       entitlements: ReadonlyArray<string>,
       asOf: AsOf & { readonly explain?: boolean },
     ) => Effect.Effect<ReadonlyArray<CheckRow>>
     /** The same for the entitlements of these slugs (`null`: for all), with the granted configurations. */
     readonly findStandings: (
-      organizationId: string,
+      organizationId: OrganizationId,
       instanceSlug: string,
       entitlements: ReadonlyArray<string> | null,
       asOf: AsOf,
     ) => Effect.Effect<ReadonlyArray<StandingRow>>
   }
 >()("keyshelf/usage/check/Repo") {
-  static readonly layer = Layer.effect(
-    CheckRepo,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(CheckRepo, make))
 }
 
 const make = Effect.gen(function* () {
@@ -51,39 +56,29 @@ const make = Effect.gen(function* () {
   const family = sql.literal(familyJoin)
   const nothing = sql.literal("")
 
-  return {
-    findForCheck: (
-      organizationId: string,
-      instanceSlug: string,
-      entitlements: ReadonlyArray<string>,
-      { at, explain = false, known }: AsOf & { readonly explain?: boolean },
-    ) =>
-      records<CheckRow>()(sql`
+  return CheckRepo.of({
+    findForCheck: (organizationId, instanceSlug, entitlements, { at, explain = false, known }) =>
+      decoded(CheckRow)(sql`
         SELECT ${checkedColumns(sql, sql`${organizationId}`)}${explain ? explained : nothing}
-        FROM instances i
+        FROM ${instancesSql.as("i")}
         CROSS JOIN (SELECT ${at}::timestamptz AS at, ${known}::timestamptz AS known) asked
-        JOIN licenses l ON l.organization_id = i.organization_id AND l.id = i.license_id
+        JOIN ${licensesSql.on("l", "i.license_id")}
         ${explain ? family : nothing}
-        LEFT JOIN entitlements e
+        LEFT JOIN ${entitlementsSql.as("e")}
           ON e.organization_id = i.organization_id AND e.slug = ANY(ARRAY(SELECT unnest(${entitlements}::text[])))
         ${grantsAndUsageJoins(sql, sql`${organizationId}`)}
         WHERE i.organization_id = ${organizationId} AND i.slug = ${instanceSlug}`),
 
-    findStandings: (
-      organizationId: string,
-      instanceSlug: string,
-      entitlements: ReadonlyArray<string> | null,
-      { at, known }: AsOf,
-    ) =>
-      records<StandingRow>()(sql`
+    findStandings: (organizationId, instanceSlug, entitlements, { at, known }) =>
+      decoded(StandingRow)(sql`
         SELECT ${checkedColumns(sql, sql`${organizationId}`)}, ${configuration},
           e.aggregation_method AS "aggregationMethod"
-        FROM instances i
+        FROM ${instancesSql.as("i")}
         CROSS JOIN (SELECT ${at}::timestamptz AS at, ${known}::timestamptz AS known) asked
-        JOIN licenses l ON l.organization_id = i.organization_id AND l.id = i.license_id
-        LEFT JOIN entitlements e ON e.organization_id = i.organization_id
+        JOIN ${licensesSql.on("l", "i.license_id")}
+        LEFT JOIN ${entitlementsSql.as("e")} ON e.organization_id = i.organization_id
           ${entitlements === null ? nothing : sql`AND e.slug = ANY(ARRAY(SELECT unnest(${entitlements}::text[])))`}
         ${grantsAndUsageJoins(sql, sql`${organizationId}`)}
         WHERE i.organization_id = ${organizationId} AND i.slug = ${instanceSlug}`),
-  }
+  })
 })

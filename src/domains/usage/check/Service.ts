@@ -18,6 +18,7 @@ import { isWritablePeriod } from "../rules/Period.ts"
 import type { Period } from "../rules/Period.ts"
 import { periodOf } from "../rules/Terms.ts"
 import type { ValidationFailed } from "../../../kernel/contract/Problem.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import type { CheckResult, Standing } from "./Model.ts"
 
 // The clocks of nodes differ a little: a check must see what another node has just reserved by its own clock.
@@ -39,8 +40,8 @@ const requireWritable = (periods: ReadonlyArray<Period | null>, at: Date) =>
     : invalid("body.at", UNWRITABLE_PERIOD, at)
 
 /** Checks of what the instances of the caller's organization may use. */
-export class Usage extends Context.Service<
-  Usage,
+export class Checks extends Context.Service<
+  Checks,
   {
     /** Decides whether an instance may use each entitlement. Counts nothing. */
     readonly check: (
@@ -61,11 +62,8 @@ export class Usage extends Context.Service<
       entitlements: ReadonlyArray<string> | null,
     ) => Effect.Effect<ReadonlyArray<Standing>, never, Caller>
   }
->()("keyshelf/usage/check/Usage") {
-  static readonly layer = Layer.effect(
-    Usage,
-    Effect.suspend(() => make),
-  )
+>()("keyshelf/usage/check/Checks") {
+  static readonly layer = Layer.suspend(() => Layer.effect(Checks, make))
 }
 
 const make = Effect.gen(function* () {
@@ -75,7 +73,7 @@ const make = Effect.gen(function* () {
 
   /** The rows of a check of the past. */
   const findPast = Effect.fnUntraced(function* (
-    organizationId: string,
+    organizationId: OrganizationId,
     instance: string,
     entitlements: ReadonlyArray<string>,
     at: Date,

@@ -7,6 +7,7 @@ import { BigDecimal, Data, Effect } from "effect"
 import { storedDecimal } from "../../../kernel/values/Decimal.ts"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { meterName, totalNameOf } from "../ledger/Account.ts"
 import { ACCEPTED, postEvents } from "./EventPosting.ts"
 import { identityOf } from "./Rules.ts"
@@ -42,7 +43,7 @@ const slugs = (events: ReadonlyArray<ParsedEvent>, slugOf: (event: ParsedEvent) 
 
 /** Takes the ids of events. Returns the events whose ids were free. */
 const takingIds = Effect.map(CountedIdsRepo, (ids) =>
-  Effect.fnUntraced(function* (organizationId: string, events: ReadonlyArray<CountableEvent>, at: Date) {
+  Effect.fnUntraced(function* (organizationId: OrganizationId, events: ReadonlyArray<CountableEvent>, at: Date) {
     const expiresAt = new Date(at.getTime() + RETENTION_MS)
     const free = yield* ids.takeEventIds(organizationId, events, at, expiresAt)
     if (free === "all") return events
@@ -56,7 +57,7 @@ const capComparison = Effect.gen(function* () {
   const repo = yield* LedgerRepo
   const tallies = yield* CloudEventsRepo
 
-  return Effect.fnUntraced(function* (organizationId: string, posted: ReadonlyArray<Tally>, at: Date) {
+  return Effect.fnUntraced(function* (organizationId: OrganizationId, posted: ReadonlyArray<Tally>, at: Date) {
     const limited = posted.filter(({ thresholds }) => thresholds !== null)
     const instances = [...new Set(limited.map(({ instanceId }) => instanceId))]
     const held = instances.length === 0 ? [] : yield* tallies.held(organizationId, instances, at)
@@ -107,7 +108,7 @@ const setWiseCounting = Effect.gen(function* () {
 
 /** Reads the terms of the events' meters. The meters cannot be deleted until the transaction ends. */
 const lockedTermsReader = Effect.map(LedgerRepo, (repo) =>
-  Effect.fnUntraced(function* (organizationId: string, events: ReadonlyArray<ParsedEvent>, at: Date) {
+  Effect.fnUntraced(function* (organizationId: OrganizationId, events: ReadonlyArray<ParsedEvent>, at: Date) {
     const pairs = Map.groupBy(events, meterName)
     const found = yield* repo.lockShared(
       organizationId,
@@ -121,10 +122,10 @@ const lockedTermsReader = Effect.map(LedgerRepo, (repo) =>
     const instances =
       found.length === pairs.size
         ? found.map(({ instance }) => instance)
-        : (yield* repo.instancesAmong(
+        : yield* repo.instancesAmong(
             organizationId,
             slugs(events, ({ instance }) => instance),
-          )).map(({ slug }) => slug)
+          )
     const terms: Terms = {
       instances: new Set(instances),
       meterOf: (instance, entitlement) => meters.get(meterName({ instance, entitlement })),
@@ -160,7 +161,7 @@ export const makeBatchCounting = Effect.gen(function* () {
   const countUnderLocks = yield* lockedCounting
 
   /** The terms of the events' meters. */
-  const terms = (organizationId: string, events: ReadonlyArray<ParsedEvent>, at: Date) =>
+  const terms = (organizationId: OrganizationId, events: ReadonlyArray<ParsedEvent>, at: Date) =>
     tallies.terms(
       organizationId,
       slugs(events, ({ instance }) => instance),

@@ -5,10 +5,13 @@
  * lengths of the arrays, and would join them row by row.
  */
 import type { PgClient } from "@effect/sql-pg"
-import { BigDecimal, Effect } from "effect"
+import { BigDecimal, Effect, Option, Schema } from "effect"
 import type { Fragment } from "effect/sql/Statement"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
-import { column, records } from "../../../kernel/database/Statements.ts"
+import { column, decodedValue } from "../../../kernel/database/Statements.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
+import { entitlementsSql } from "../../entitlements/EntitlementsSql.ts"
+import { instancesSql } from "../../instances/InstancesSql.ts"
 import type { Thresholds } from "../rules/Limits.ts"
 import type { BatchTotals, TalliedEvent, Tally } from "./BatchTotals.ts"
 
@@ -64,7 +67,7 @@ export const tallied = (sql: PgClient.PgClient, tallies: ReadonlyArray<Tally>): 
 }
 
 /** The statement that raises the totals of `tallied` that exist. */
-export const raising = (sql: PgClient.PgClient, organizationId: string, at: Date): Fragment => sql`
+export const raising = (sql: PgClient.PgClient, organizationId: OrganizationId, at: Date): Fragment => sql`
             UPDATE usage_totals t SET value = t.value + tallied.added, event_count = t.event_count + tallied.count,
               sum = t.sum + tallied.sum, value_count = t.value_count + tallied.count,
               latest_at = greatest(t.latest_at, tallied.last_at), last_at = greatest(t.last_at, tallied.last_at),
@@ -79,19 +82,28 @@ export const raising = (sql: PgClient.PgClient, organizationId: string, at: Date
             RETURNING tallied.place, t.event_count - tallied.count AS before`
 
 /** Those of `rows`, which are like `tallied`, whose instance and entitlement exist and are not locked. */
-export const keeping = (sql: PgClient.PgClient, organizationId: string, rows: "tallied" | "others"): Fragment => sql`
+export const keeping = (
+  sql: PgClient.PgClient,
+  organizationId: OrganizationId,
+  rows: "tallied" | "others",
+): Fragment => sql`
             SELECT others.* FROM ${sql.literal(rows)} others
             CROSS JOIN LATERAL (
-              SELECT FROM instances WHERE organization_id = ${organizationId} AND id = others.instance_id
+              SELECT FROM ${instancesSql.rows} WHERE organization_id = ${organizationId} AND id = others.instance_id
               FOR KEY SHARE SKIP LOCKED
             ) i
             CROSS JOIN LATERAL (
-              SELECT FROM entitlements WHERE organization_id = ${organizationId} AND id = others.entitlement_id
+              SELECT FROM ${entitlementsSql.rows} WHERE organization_id = ${organizationId} AND id = others.entitlement_id
               FOR KEY SHARE SKIP LOCKED
             ) e`
 
 /** The statement that inserts totals from the rows of `kept`. */
-export const beginning = (sql: PgClient.PgClient, organizationId: string, kept: Fragment, at: Date): Fragment => sql`
+export const beginning = (
+  sql: PgClient.PgClient,
+  organizationId: OrganizationId,
+  kept: Fragment,
+  at: Date,
+): Fragment => sql`
             INSERT INTO usage_totals (organization_id, instance_id, entitlement_id, period_start, value, event_count, sum,
               value_count, latest_at, last_at, decided_at)
             SELECT ${organizationId}::uuid, instance_id, entitlement_id, period_start, added, count, sum, count, last_at,
@@ -114,12 +126,18 @@ export const eventArrays = (sql: PgClient.PgClient, events: ReadonlyArray<Tallie
               ${column("text", events, ({ event }) => event.id)},
               ${column("text", events, ({ event }) => event.source)}`
 
+const takenIn = decodedValue("taken", Schema.Int)
+
 /** Posts a batch in one statement, and returns how many totals were raised. */
 export const postAtOnce =
   (sql: PgClient.PgClient) =>
-  (organizationId: string, { events, tallies }: BatchTotals, { at, reportedBy }: Reception): Effect.Effect<number> =>
+  (
+    organizationId: OrganizationId,
+    { events, tallies }: BatchTotals,
+    { at, reportedBy }: Reception,
+  ): Effect.Effect<number> =>
     Effect.map(
-      records<{ readonly taken: number }>()(sql`
+      takenIn(sql`
           WITH ${tallied(sql, tallies)}, posted AS (${raising(sql, organizationId, at)}
           ), others AS MATERIALIZED (
             SELECT * FROM tallied WHERE place NOT IN (SELECT place FROM posted)
@@ -141,5 +159,5 @@ export const postAtOnce =
             WHERE (SELECT count(*) FROM posted) + (SELECT count(*) FROM begun) = ${tallies.length}::int
           )
           SELECT ((SELECT count(*) FROM posted) + (SELECT count(*) FROM begun))::int AS taken`),
-      ([row]) => row?.taken ?? 0,
+      Option.getOrThrow,
     )

@@ -19,6 +19,7 @@ import type { CountableEvent, ParsedEvent, RejectedEvent } from "./Rules.ts"
 import type { CloudEventResult, Outcome } from "./Model.ts"
 import type { Terms } from "./Repo.ts"
 import { makeGroupCommit } from "../../../kernel/concurrency/GroupCommit.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 
 const DUPLICATE: Outcome = { status: "duplicate" }
 
@@ -33,7 +34,7 @@ const MAX_BATCHES = 8
 
 /** A counting strategy: it finds the terms of events, and counts the valid ones. */
 interface Strategy<E, R> {
-  readonly terms: (organizationId: string, events: ReadonlyArray<ParsedEvent>, at: Date) => Effect.Effect<Terms>
+  readonly terms: (organizationId: OrganizationId, events: ReadonlyArray<ParsedEvent>, at: Date) => Effect.Effect<Terms>
   readonly count: (events: ReadonlyArray<CountableEvent>, at: Date) => Effect.Effect<Outcomes, E, R>
 }
 
@@ -123,10 +124,7 @@ export class CloudEvents extends Context.Service<
     >
   }
 >()("keyshelf/usage/cloudevents/CloudEvents") {
-  static readonly layer = Layer.effect(
-    CloudEvents,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(CloudEvents, make))
 }
 
 const make = Effect.gen(function* () {

@@ -1,33 +1,37 @@
 /** SQL of the events of an entitlement, and of what voids one. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Layer, Option, Schema, Struct } from "effect"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import type { Position } from "../../../kernel/contract/Page.ts"
-import { executed, record, records } from "../../../kernel/database/Statements.ts"
+import { decodedOne, executed, records } from "../../../kernel/database/Statements.ts"
 import { zero } from "../../../kernel/values/Decimal.ts"
 import type { ReportAggregation } from "../../entitlements/Model.ts"
 import type { Meter } from "../ledger/Model.ts"
-import { summaryOf } from "../ledger/SummaryRow.ts"
-import type { SummaryRow } from "../ledger/SummaryRow.ts"
+import { summaryOf, SummaryRow } from "../ledger/SummaryRow.ts"
 import { valueOf } from "../rules/Aggregation.ts"
 import type { Total } from "../rules/Aggregation.ts"
-import type { UsageEventFilters, UsageEventRecord } from "./Model.ts"
-import type { EventPlace } from "./Rules.ts"
+import { UsageEventRecord } from "./Model.ts"
+import type { UsageEventFilters } from "./Model.ts"
 import { sumsUntil, wasDropped } from "../partitions/DaysSql.ts"
 import { ofTotal } from "./TotalSql.ts"
 import type { StoredTotalKey } from "./TotalSql.ts"
 
 /** An event as it is stored. The value is a decimal. */
-export interface EventRow extends Omit<UsageEventRecord, "id" | "value">, EventPlace {
-  readonly behavior: "append" | "set"
-  readonly value: string
-}
+const EventRow = Schema.Struct({
+  ...Struct.omit(UsageEventRecord.fields, ["id"]),
+  periodStart: Schema.Date,
+  ordinal: Schema.Int,
+  behavior: Schema.Literals(["append", "set"]),
+  value: Schema.String,
+})
+export type EventRow = typeof EventRow.Type
 
-interface Summed extends SummaryRow {
-  readonly setAt: Date | null
-  readonly latestAt: Date | null
-  readonly lastAt: Date | null
-}
+const Summed = Schema.Struct({
+  ...SummaryRow.fields,
+  setAt: Schema.NullOr(Schema.Date),
+  latestAt: Schema.NullOr(Schema.Date),
+  lastAt: Schema.NullOr(Schema.Date),
+})
 
 /** Stores and reads events of usage. */
 export class UsageEventsRepo extends Context.Service<
@@ -59,10 +63,7 @@ export class UsageEventsRepo extends Context.Service<
     readonly markVoided: (key: StoredTotalKey, ordinal: number, by: ActorReference, at: Date) => Effect.Effect<void>
   }
 >()("keyshelf/usage/history/Repo") {
-  static readonly layer = Layer.effect(
-    UsageEventsRepo,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(UsageEventsRepo, make))
 }
 
 const reads = (sql: PgClient.PgClient) => {
@@ -101,7 +102,7 @@ const reads = (sql: PgClient.PgClient) => {
     },
 
     find: (key: StoredTotalKey, ordinal: number) =>
-      record<EventRow>()(
+      decodedOne(EventRow)(
         sql`SELECT ${columns} FROM usage_events e WHERE ${ofTotal(sql)(key)} AND ordinal = ${ordinal} AND voided_at IS NULL`,
       ),
   }
@@ -120,7 +121,7 @@ const corrections = (sql: PgClient.PgClient) => {
       total: Total,
     ): Effect.Effect<Total> =>
       Effect.map(
-        record<Summed>()(sql`
+        decodedOne(Summed)(sql`
           WITH left_over AS MATERIALIZED (
             SELECT timestamp, ordinal, behavior, value, unique_key FROM usage_events
             WHERE ${of(key)} AND ordinal <> ${ordinal} AND voided_at IS NULL

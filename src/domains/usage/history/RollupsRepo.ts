@@ -1,9 +1,9 @@
 /** SQL of the hours of totals: it adds events to them, corrects them, and reads a history. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Layer, Option, Schema } from "effect"
 import type { BigDecimal } from "effect"
 import type { Fragment } from "effect/sql/Statement"
-import { executed, record, records } from "../../../kernel/database/Statements.ts"
+import { decoded, decodedOne, decodedValue, executed, record } from "../../../kernel/database/Statements.ts"
 import { storedDecimal } from "../../../kernel/values/Decimal.ts"
 import { HOUR_MS } from "../../../kernel/values/Timestamp.ts"
 import type { Meter } from "../ledger/Model.ts"
@@ -12,8 +12,7 @@ import { droppedUntil } from "../partitions/DaysSql.ts"
 import { periodsOf } from "./HistoryRows.ts"
 import type { HistoryRow } from "./HistoryRows.ts"
 import type { PeriodHours } from "./Rules.ts"
-import { ofTotal } from "./TotalSql.ts"
-import type { StoredTotalKey } from "./TotalSql.ts"
+import { ofTotal, StoredTotalKey } from "./TotalSql.ts"
 
 /** Totals with fewer events have no hours: reading their events is as fast. */
 const MIN_EVENTS = 500
@@ -25,13 +24,17 @@ const OVER_AFTER_MS = 2 * HOUR_MS
 const MAX_ADDED = 20_000
 
 /** How many distinct unique keys and events a bucket has. */
-interface KeyBucket {
-  readonly start: Date
-  readonly keys: number
-  readonly events: number
+const KeyBucket = Schema.Struct({
+  start: Schema.Date,
+  keys: Schema.Int,
+  events: Schema.Int,
   /** Whether the events are no longer stored. */
-  readonly isDropped: boolean
-}
+  isDropped: Schema.Boolean,
+})
+type KeyBucket = typeof KeyBucket.Type
+
+/** The lowest and the highest value; decimals. */
+const Extremes = Schema.Struct({ minimum: Schema.NullOr(Schema.String), maximum: Schema.NullOr(Schema.String) })
 
 /** Stores and reads the hours of totals. */
 export class RollupsRepo extends Context.Service<
@@ -76,10 +79,7 @@ export class RollupsRepo extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<KeyBucket>>
   }
 >()("keyshelf/usage/history/RollupsRepo") {
-  static readonly layer = Layer.effect(
-    RollupsRepo,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(RollupsRepo, make))
 }
 
 /** The aggregates of events that an hour stores. */
@@ -93,10 +93,12 @@ const keyValues = (
   { entitlementId, instanceId, organizationId, periodStart }: StoredTotalKey,
 ) => sql`${organizationId}::uuid, ${instanceId}::uuid, ${entitlementId}::uuid, ${periodStart}::timestamptz`
 
+const rolledToIn = decodedValue("rolledTo", Schema.Int)
+
 /** Which totals are rolled up, and up to which event. */
 const progress = (sql: PgClient.PgClient) => ({
   findLate: (at: Date, count: number) =>
-    records<StoredTotalKey>()(sql`
+    decoded(StoredTotalKey)(sql`
       SELECT t.organization_id AS "organizationId", t.instance_id AS "instanceId", t.entitlement_id AS "entitlementId",
         t.period_start AS "periodStart"
       FROM usage_totals t
@@ -113,11 +115,13 @@ const progress = (sql: PgClient.PgClient) => ({
     yield* executed(sql`
       INSERT INTO usage_rollups (organization_id, instance_id, entitlement_id, period_start, rolled_to)
       VALUES (${keyValues(sql, rollup)}, 0) ON CONFLICT DO NOTHING`)
-    const locked = yield* record<{ readonly rolledTo: number }>()(sql`
+    const locked = yield* rolledToIn(sql`
       SELECT rolled_to::float8 AS "rolledTo" FROM usage_rollups WHERE ${ofTotal(sql)(rollup)} FOR UPDATE`)
-    return Option.getOrThrow(locked).rolledTo
+    return Option.getOrThrow(locked)
   }),
 })
+
+const isBehindIn = decodedValue("isBehind", Schema.Boolean)
 
 /** The hours of a total whose rollup is locked. */
 const hours = (sql: PgClient.PgClient) => {
@@ -127,7 +131,7 @@ const hours = (sql: PgClient.PgClient) => {
   return {
     addNext: (rollup: StoredTotalKey, rolledTo: number) =>
       Effect.map(
-        record<{ readonly isBehind: boolean }>()(sql`
+        isBehindIn(sql`
           WITH target AS MATERIALIZED (
             SELECT event_count, least(event_count, ${rolledTo + MAX_ADDED}) AS rolled_to FROM usage_totals WHERE ${of(rollup)}
           ), part AS (
@@ -150,7 +154,7 @@ const hours = (sql: PgClient.PgClient) => {
           )
           UPDATE usage_rollups r SET rolled_to = target.rolled_to FROM target WHERE ${of(rollup, "r.")}
           RETURNING target.event_count > target.rolled_to AS "isBehind"`),
-        (row) => Option.exists(row, ({ isBehind }) => isBehind),
+        Option.getOrElse(() => false),
       ),
 
     subtract: (rollup: StoredTotalKey, at: Date, value: string) =>
@@ -226,7 +230,7 @@ const readPeriods = (sql: PgClient.PgClient, dropped: Fragment): RollupsRepo["Se
 const exactValues = (sql: PgClient.PgClient, dropped: Fragment) => ({
   sinceSet: (rollup: StoredTotalKey, setAt: Date) =>
     Effect.map(
-      record<{ readonly minimum: string | null; readonly maximum: string | null }>()(sql`
+      decodedOne(Extremes)(sql`
         WITH hour AS MATERIALIZED (
           SELECT timestamp, ordinal, behavior, value FROM usage_events
           WHERE ${ofTotal(sql)(rollup)} AND voided_at IS NULL AND timestamp >= ${setAt}
@@ -247,7 +251,7 @@ const exactValues = (sql: PgClient.PgClient, dropped: Fragment) => ({
 
   uniqueKeys: ({ entitlementId, instanceId, organizationId }: Meter, bucket: BucketSize, from: Date, to: Date) => {
     const meter = sql`organization_id = ${organizationId} AND instance_id = ${instanceId} AND entitlement_id = ${entitlementId}`
-    return records<KeyBucket>()(sql`
+    return decoded(KeyBucket)(sql`
       SELECT date_trunc(${bucket.toLowerCase()}, timestamp, 'UTC') AS start, count(DISTINCT unique_key)::float8 AS keys,
         count(*)::float8 AS events, false AS "isDropped"
       FROM usage_events

@@ -19,7 +19,7 @@ import { MAX_BUCKETS } from "./Model.ts"
 import type { BucketSize, HistoryQuery, UsageBucket } from "./Model.ts"
 
 /** Where an event is stored. */
-export interface EventPlace {
+interface EventPlace {
   readonly periodStart: Date
   readonly ordinal: number
 }

@@ -44,10 +44,7 @@ export class UsageEvents extends Context.Service<
     >
   }
 >()("keyshelf/usage/history/UsageEvents") {
-  static readonly layer = Layer.effect(
-    UsageEvents,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(UsageEvents, make))
 }
 
 const make = Effect.gen(function* () {

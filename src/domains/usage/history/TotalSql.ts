@@ -1,10 +1,13 @@
 /** SQL that names one total: the condition for its rows in the tables of usage. */
+import { Schema } from "effect"
 import type { PgClient } from "@effect/sql-pg"
 import type { Fragment } from "effect/sql/Statement"
-import type { TotalKey } from "../ledger/Account.ts"
+import { TotalKey } from "../ledger/Account.ts"
+import { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 
 /** Names one total of all organizations. */
-export type StoredTotalKey = TotalKey & { readonly organizationId: string }
+export const StoredTotalKey = Schema.Struct({ ...TotalKey.fields, organizationId: OrganizationId })
+export type StoredTotalKey = typeof StoredTotalKey.Type
 
 /** The rows of a total. `table` is the table's alias with a dot. */
 export const ofTotal =

@@ -1,22 +1,44 @@
 /** SQL of the impact of a change: the basis of checks of instances. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer } from "effect"
-import { records } from "../../../kernel/database/Statements.ts"
-import type { CheckedEntitlement, CheckedInstance } from "../rules/Terms.ts"
-import { entitlementsGrantedBy, grantOfJoin, licensedTermsAfter } from "../terms/GrantSql.ts"
-import { checkedColumns, grantsAndUsageJoins, licenseJoin } from "../terms/TermsSql.ts"
+import { Context, Effect, Layer, Schema } from "effect"
+import { decoded } from "../../../kernel/database/Statements.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
+import { AddedTerms } from "../rules/Grant.ts"
+import { EntitlementRow } from "../rules/Terms.ts"
+import { entitlementsSql } from "../../entitlements/EntitlementsSql.ts"
+import { addOnsOfInstance, mayBeAddedOn } from "../../instances/addons/AddOnsSql.ts"
+import { AppliedAddOn } from "../../instances/addons/Model.ts"
+import { instancesSql } from "../../instances/InstancesSql.ts"
+import { addedAfter, entitlementsGrantedBy, grantOfJoin, licensedTermsAfter } from "../../licenses/grants/GrantSql.ts"
+import { licenseJoin, licensesSql } from "../../licenses/LicensesSql.ts"
+import { checkedColumns, grantsAndUsageJoins } from "../terms/TermsSql.ts"
 import type { AsOf } from "../terms/TermsSql.ts"
 
 /** A row of a check, with what the other license version grants. */
-export type ImpactRow = CheckedInstance &
-  CheckedEntitlement & {
-    readonly grantedAfter: string | null
-    readonly overageAfter: number | null
-    readonly graceAfter: number
-  }
+const ImpactRow = Schema.Struct({
+  ...EntitlementRow.fields,
+  grantedAfter: Schema.NullOr(Schema.String),
+  overageAfter: Schema.NullOr(Schema.Finite),
+  graceAfter: Schema.Int,
+})
+export type ImpactRow = typeof ImpactRow.Type
+
+/** A row of a check, with the add-ons of the instance, and what another version of one of them grants. */
+const AddOnImpactRow = Schema.Struct({
+  ...EntitlementRow.fields,
+  applied: Schema.NullOr(Schema.Array(AppliedAddOn)),
+  addedAfter: Schema.NullOr(AddedTerms),
+})
+export type AddOnImpactRow = typeof AddOnImpactRow.Type
+
+/** A move between two versions of an add-on. */
+export interface AddOnMove {
+  readonly from: string
+  readonly to: string
+}
 
 /**
- * Which entitlements of an instance are checked: one, or all that these license versions or overrides of it grant.
+ * Which entitlements of an instance are checked: one, or all that these license versions, add-ons or overrides of it grant.
  */
 export type LookedAt = { readonly entitlement: string } | { readonly licenseIds: ReadonlyArray<string> }
 
@@ -26,24 +48,28 @@ export class ImpactRepo extends Context.Service<
   {
     /** The basis of checks of these instances. */
     readonly checked: (
-      organizationId: string,
+      organizationId: OrganizationId,
       ids: ReadonlyArray<string>,
       which: LookedAt,
       asOf: AsOf,
-    ) => Effect.Effect<ReadonlyArray<CheckedInstance & CheckedEntitlement>>
+    ) => Effect.Effect<ReadonlyArray<typeof EntitlementRow.Type>>
     /** For these instances, every entitlement that their license or the other one grants. */
     readonly rows: (
-      organizationId: string,
+      organizationId: OrganizationId,
       ids: ReadonlyArray<string>,
       toLicenseId: string,
       asOf: AsOf,
     ) => Effect.Effect<ReadonlyArray<ImpactRow>>
+    /** For these instances, every entitlement that one of the two versions of an add-on grants. */
+    readonly addOnRows: (
+      organizationId: OrganizationId,
+      ids: ReadonlyArray<string>,
+      move: AddOnMove,
+      asOf: AsOf,
+    ) => Effect.Effect<ReadonlyArray<AddOnImpactRow>>
   }
 >()("keyshelf/usage/impact/Repo") {
-  static readonly layer = Layer.effect(
-    ImpactRepo,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(ImpactRepo, make))
 }
 
 const make = Effect.gen(function* () {
@@ -51,35 +77,48 @@ const make = Effect.gen(function* () {
   const after = sql.literal(`
     ${licensedTermsAfter}, coalesce(i.grace_days, nl.grace_days) AS "graceAfter"`)
 
-  return {
-    checked: (organizationId: string, ids: ReadonlyArray<string>, which: LookedAt, { at, known }: AsOf) =>
-      records<CheckedInstance & CheckedEntitlement>()(sql`
+  return ImpactRepo.of({
+    checked: (organizationId, ids, which, { at, known }) =>
+      decoded(EntitlementRow)(sql`
         SELECT ${checkedColumns(sql, sql`${organizationId}`)}
-        FROM instances i
+        FROM ${instancesSql.as("i")}
         CROSS JOIN (SELECT ${at}::timestamptz AS at, ${known}::timestamptz AS known) asked
         ${licenseJoin(sql, sql`${organizationId}`)}
-        JOIN entitlements e ON e.organization_id = i.organization_id AND ${
+        JOIN ${entitlementsSql.as("e")} ON e.organization_id = i.organization_id AND ${
           "entitlement" in which
             ? sql`e.slug = ${which.entitlement}`
-            : sql`(i.overrides ? e.id::text OR e.id IN (
+            : sql`(i.overrides ? e.id::text OR ${mayBeAddedOn(sql, sql`${organizationId}`)} OR e.id IN (
                 ${entitlementsGrantedBy(sql, sql`${organizationId}`, sql`= ANY(${which.licenseIds}::uuid[])`)}))`
         }
         ${grantsAndUsageJoins(sql, sql`${organizationId}`)}
         WHERE i.organization_id = ${organizationId} AND i.id = ANY(${ids}::uuid[])
         ORDER BY i.id, e.id`),
 
-    rows: (organizationId: string, ids: ReadonlyArray<string>, toLicenseId: string, { at, known }: AsOf) =>
-      records<ImpactRow>()(sql`
-        SELECT ${checkedColumns(sql, sql`${organizationId}`)}, ${after}
-        FROM instances i
+    addOnRows: (organizationId, ids, { from, to }, { at, known }) =>
+      decoded(AddOnImpactRow)(sql`
+        SELECT ${checkedColumns(sql, sql`${organizationId}`)}, ${sql.literal(`${addOnsOfInstance} AS applied, ${addedAfter}`)}
+        FROM ${instancesSql.as("i")}
         CROSS JOIN (SELECT ${at}::timestamptz AS at, ${known}::timestamptz AS known) asked
         ${licenseJoin(sql, sql`${organizationId}`)}
-        JOIN licenses nl ON nl.organization_id = i.organization_id AND nl.id = ${toLicenseId}
-        JOIN entitlements e ON e.organization_id = i.organization_id AND e.id IN (
+        JOIN ${entitlementsSql.as("e")} ON e.organization_id = i.organization_id AND e.id IN (
+          ${entitlementsGrantedBy(sql, sql`${organizationId}`, sql`IN (${from}, ${to})`)})
+        ${grantsAndUsageJoins(sql, sql`${organizationId}`)}
+        ${grantOfJoin(sql, to)}
+        WHERE i.organization_id = ${organizationId} AND i.id = ANY(${ids}::uuid[])
+        ORDER BY i.id, e.id`),
+
+    rows: (organizationId, ids, toLicenseId, { at, known }) =>
+      decoded(ImpactRow)(sql`
+        SELECT ${checkedColumns(sql, sql`${organizationId}`)}, ${after}
+        FROM ${instancesSql.as("i")}
+        CROSS JOIN (SELECT ${at}::timestamptz AS at, ${known}::timestamptz AS known) asked
+        ${licenseJoin(sql, sql`${organizationId}`)}
+        JOIN ${licensesSql.as("nl")} ON nl.organization_id = i.organization_id AND nl.id = ${toLicenseId}
+        JOIN ${entitlementsSql.as("e")} ON e.organization_id = i.organization_id AND e.id IN (
           ${entitlementsGrantedBy(sql, sql`${organizationId}`, sql`IN (i.license_id, ${toLicenseId})`)})
         ${grantsAndUsageJoins(sql, sql`${organizationId}`)}
         ${grantOfJoin(sql, toLicenseId)}
         WHERE i.organization_id = ${organizationId} AND i.id = ANY(${ids}::uuid[])
         ORDER BY i.id, e.id`),
-  }
+  })
 })

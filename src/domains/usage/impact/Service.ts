@@ -1,14 +1,15 @@
 /** Finds the checks of instances whose result a change would change. */
 import { Context, Effect, Layer } from "effect"
-import type { TurningCheck } from "../../../kernel/contract/dryruns/Impact.ts"
+import type { ChangingCheck } from "../../../kernel/contract/dryruns/Impact.ts"
 import { zero } from "../../../kernel/values/Decimal.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { checkBasisOf } from "../rules/CheckBasis.ts"
 import { decide } from "../rules/Decision.ts"
 import type { Decision } from "../rules/Decision.ts"
 import type { CheckedEntitlement, CheckedInstance } from "../rules/Terms.ts"
 import { ImpactRepo } from "./Repo.ts"
-import type { ImpactRow, LookedAt } from "./Repo.ts"
+import type { AddOnImpactRow, AddOnMove, ImpactRow, LookedAt } from "./Repo.ts"
 
 type Row = CheckedInstance & CheckedEntitlement
 
@@ -43,8 +44,19 @@ const afterwards = (row: ImpactRow): Row => ({
   graceDays: row.graceAfter,
 })
 
+/** The row after the version `from` of an add-on was replaced by another one. */
+const afterMove =
+  ({ from }: AddOnMove) =>
+  ({ addedAfter, applied, ...row }: AddOnImpactRow): Row => {
+    const others = (row.addOns ?? []).filter(({ licenseId }) => licenseId !== from)
+    const moved = (applied ?? []).flatMap((addOn) =>
+      addedAfter === null || addOn.licenseId !== from ? [] : [{ ...addOn, ...addedAfter }],
+    )
+    return { ...row, addOns: [...others, ...moved] }
+  }
+
 /** The checks whose result differs before and after a change. */
-export const turningBetween = (before: DecidedChecks, after: DecidedChecks): ReadonlyArray<TurningCheck> =>
+export const changingBetween = (before: DecidedChecks, after: DecidedChecks): ReadonlyArray<ChangingCheck> =>
   Array.from(before).flatMap(([key, { decision: earlier, entitlement, slug }]) => {
     const later = after.get(key)?.decision
     if (later === undefined || earlier.allowed === later.allowed) return []
@@ -58,13 +70,19 @@ export class LicenseImpact extends Context.Service<
   {
     /** The checks of these instances whose result would change with another license version. */
     readonly turning: (
-      organizationId: string,
+      organizationId: OrganizationId,
       instanceIds: ReadonlyArray<string>,
       toLicenseId: string,
-    ) => Effect.Effect<ReadonlyArray<TurningCheck>>
+    ) => Effect.Effect<ReadonlyArray<ChangingCheck>>
+    /** The same with another version of an add-on. */
+    readonly turningByAddOn: (
+      organizationId: OrganizationId,
+      instanceIds: ReadonlyArray<string>,
+      move: AddOnMove,
+    ) => Effect.Effect<ReadonlyArray<ChangingCheck>>
     /** Checks of these instances at an instant, by the state within the transaction. */
     readonly checks: (
-      organizationId: string,
+      organizationId: OrganizationId,
       instanceIds: ReadonlyArray<string>,
       which: LookedAt,
       at: Date,
@@ -79,7 +97,12 @@ export class LicenseImpact extends Context.Service<
         turning: Effect.fnUntraced(function* (organizationId, instanceIds, toLicenseId) {
           const at = yield* now
           const rows = yield* repo.rows(organizationId, instanceIds, toLicenseId, { at, known: at })
-          return turningBetween(decidedChecks(rows, at), decidedChecks(rows.map(afterwards), at))
+          return changingBetween(decidedChecks(rows, at), decidedChecks(rows.map(afterwards), at))
+        }),
+        turningByAddOn: Effect.fnUntraced(function* (organizationId, instanceIds, move) {
+          const at = yield* now
+          const rows = yield* repo.addOnRows(organizationId, instanceIds, move, { at, known: at })
+          return changingBetween(decidedChecks(rows, at), decidedChecks(rows.map(afterMove(move)), at))
         }),
         checks: Effect.fnUntraced(function* (organizationId, instanceIds, which, at) {
           return decidedChecks(yield* repo.checked(organizationId, instanceIds, which, { at, known: at }), at)

@@ -1,22 +1,28 @@
 /** SQL of leases, and of the seats that lock them. What is held is also read with checks (`TermsSql.ts`). */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Layer, Option, Schema } from "effect"
 import { idBefore } from "../../../kernel/contract/Page.ts"
 import type { Position } from "../../../kernel/contract/Page.ts"
 import { deletionOf } from "../../../kernel/database/ExpiredRows.ts"
-import { executed, record, records, returnedRow } from "../../../kernel/database/Statements.ts"
+import { decodedOne, executed, records, returnedRow } from "../../../kernel/database/Statements.ts"
 import type { Meter } from "../ledger/Model.ts"
-import type { Lease } from "./Model.ts"
+import { Lease } from "./Model.ts"
 
 type Seats = Pick<Meter, "organizationId" | "instanceId" | "entitlementId">
 
 /** The locked seats of an instance and an entitlement. */
-interface LockedSeats {
+const LockedSeats = Schema.Struct({
   /** The instant of this decision, not before that of any other one on them. */
-  readonly at: Date
+  at: Schema.Date,
   /** At least the number of live leases. */
-  readonly mostHeld: number
-}
+  mostHeld: Schema.Int,
+})
+type LockedSeats = typeof LockedSeats.Type
+
+const Counted = Schema.Struct({ count: Schema.Int })
+
+const { entitlement: _entitlement, instance: _instance, ...leaseFields } = Lease.fields
+const StoredLease = Schema.Struct(leaseFields)
 
 /** A lease as it is stored. */
 export interface LeaseRow extends Omit<Lease, "instance" | "entitlement"> {
@@ -58,10 +64,7 @@ export class LeasesRepo extends Context.Service<
     readonly deleteEnded: (at: Date, limit: number) => Effect.Effect<number>
   }
 >()("keyshelf/usage/leases/Repo") {
-  static readonly layer = Layer.effect(
-    LeasesRepo,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(LeasesRepo, make))
 }
 
 const make = Effect.gen(function* () {
@@ -74,10 +77,10 @@ const make = Effect.gen(function* () {
     lease.organization_id = ${organizationId} AND lease.instance_id = ${instanceId} AND lease.entitlement_id = ${entitlementId}`
   const count = Effect.map((row: Option.Option<{ readonly count: number }>) => Option.getOrThrow(row).count)
 
-  return {
-    lock: ({ entitlementId, instanceId, organizationId }: Seats, at: Date) =>
+  return LeasesRepo.of({
+    lock: ({ entitlementId, instanceId, organizationId }, at) =>
       Effect.map(
-        record<LockedSeats>()(sql`
+        decodedOne(LockedSeats)(sql`
           INSERT INTO usage_seats AS seats (organization_id, instance_id, entitlement_id, decided_at, most_held)
           VALUES (${organizationId}, ${instanceId}, ${entitlementId}, ${at}, 0)
           ON CONFLICT (organization_id, instance_id, entitlement_id)
@@ -86,60 +89,54 @@ const make = Effect.gen(function* () {
         Option.getOrThrow,
       ),
 
-    storeMostHeld: ({ entitlementId, instanceId, organizationId }: Seats, mostHeld: number) =>
+    storeMostHeld: ({ entitlementId, instanceId, organizationId }, mostHeld) =>
       executed(sql`
         UPDATE usage_seats SET most_held = ${mostHeld}
         WHERE organization_id = ${organizationId} AND instance_id = ${instanceId} AND entitlement_id = ${entitlementId}`),
 
-    findLive: (seats: Seats, holder: string, at: Date) =>
-      record<Omit<LeaseRow, "sweepAfter">>()(sql`
+    findLive: (seats, holder, at) =>
+      decodedOne(StoredLease)(sql`
         SELECT ${columns} FROM usage_leases lease
         WHERE ${of(seats)} AND lease.holder = ${holder} AND lease.expires_at > ${at}`),
 
-    countLive: (seats: Seats, at: Date) =>
+    countLive: (seats, at) =>
       count(
-        record<{ readonly count: number }>()(sql`
+        decodedOne(Counted)(sql`
           WITH ended AS (DELETE FROM usage_leases lease WHERE ${of(seats)} AND lease.expires_at <= ${at})
           SELECT count(*)::int AS count FROM usage_leases lease WHERE ${of(seats)} AND lease.expires_at > ${at}`),
       ),
 
-    countBefore: (seats: Seats, { acquiredAt, id }: Pick<LeaseRow, "acquiredAt" | "id">, at: Date) =>
+    countBefore: (seats, { acquiredAt, id }, at) =>
       count(
-        record<{ readonly count: number }>()(sql`
+        decodedOne(Counted)(sql`
           SELECT count(*)::int AS count FROM usage_leases lease
           WHERE ${of(seats)} AND lease.expires_at > ${at} AND (lease.acquired_at, lease.id) < (${acquiredAt}, ${id}::uuid)`),
       ),
 
-    insert: ({ entitlementId, instanceId, organizationId }: Seats, row: LeaseRow) =>
+    insert: ({ entitlementId, instanceId, organizationId }, row) =>
       executed(sql`
         INSERT INTO usage_leases (organization_id, id, instance_id, entitlement_id, holder, acquired_at, renewed_at,
           expires_at, sweep_after, metadata)
         VALUES (${organizationId}, ${row.id}, ${instanceId}, ${entitlementId}, ${row.holder}, ${row.acquiredAt},
           ${row.renewedAt}, ${row.expiresAt}, ${row.sweepAfter}, ${row.metadata === null ? null : sql.json(row.metadata)})`),
 
-    renew: ({ organizationId }: Seats, row: LeaseRow) =>
+    renew: ({ organizationId }, row) =>
       executed(sql`
         UPDATE usage_leases SET renewed_at = ${row.renewedAt}, expires_at = ${row.expiresAt}, sweep_after = ${row.sweepAfter},
           metadata = ${row.metadata === null ? null : sql.json(row.metadata)}
         WHERE organization_id = ${organizationId} AND id = ${row.id}`),
 
-    end: (seats: Seats, id: string, at: Date) =>
+    end: (seats, id, at) =>
       returnedRow(sql`
         DELETE FROM usage_leases lease WHERE ${of(seats)} AND lease.id = ${id} AND lease.expires_at > ${at} RETURNING id`),
 
-    list: (
-      seats: Seats,
-      filter: { readonly at: Date; readonly holder: string | undefined },
-      after: Position | null,
-      limit: number,
-    ) =>
+    list: (seats, filter, after, limit) =>
       records<Omit<LeaseRow, "sweepAfter">>()(sql`
         SELECT ${columns} FROM usage_leases lease
         WHERE ${of(seats)} AND lease.expires_at > ${filter.at} AND lease.id < ${idBefore(after)}
           ${filter.holder === undefined ? sql.literal("") : sql`AND lease.holder = ${filter.holder}`}
         ORDER BY lease.id DESC LIMIT ${limit}`),
 
-    deleteEnded: (at: Date, limit: number) =>
-      deleteDue(sql`sweep_after <= ${at} AND expires_at <= ${at}`, "sweep_after", limit),
-  }
+    deleteEnded: (at, limit) => deleteDue(sql`sweep_after <= ${at} AND expires_at <= ${at}`, "sweep_after", limit),
+  })
 })

@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import { invalid } from "../../../kernel/contract/Problem.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { LedgerRepo } from "../ledger/LedgerRepo.ts"
 import type { Meter } from "../ledger/Model.ts"
 import { UsageReports } from "../reports/Service.ts"
@@ -23,7 +24,7 @@ export const seats = Effect.gen(function* () {
 
   /** The meter, if it has seats. */
   const required = Effect.fnUntraced(function* <Found extends Omit<Meter, "grant">>(
-    organizationId: string,
+    organizationId: OrganizationId,
     instance: string,
     entitlement: string,
     meter: Found | undefined,

@@ -47,10 +47,7 @@ export class Leases extends Context.Service<
     ) => Effect.Effect<void, ValidationFailed | InstanceNotFound | EntitlementNotFound | LeaseNotFound, Caller>
   }
 >()("keyshelf/usage/leases/Leases") {
-  static readonly layer = Layer.effect(
-    Leases,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(Leases, make))
 }
 
 const make = Effect.gen(function* () {

@@ -11,7 +11,7 @@ import type { Meter } from "./Model.ts"
 export const RETENTION_MS = 35 * DAY_MS
 
 /** The clocks of clients may be fast by this much. */
-const MAX_AHEAD_MS = 5 * 60_000
+export const MAX_AHEAD_MS = 5 * 60_000
 
 /** Validates the instant of usage. The message completes a phrase that names the property. */
 export const timestampError = (meter: Meter, timestamp: Date, now: Date): string | undefined => {

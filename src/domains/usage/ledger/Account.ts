@@ -2,7 +2,7 @@
  * The account of one meter and period: events are posted to it, then it is stored. Pure; `LockedLedger` and
  * `OptimisticLedger` open and store accounts.
  */
-import { BigDecimal } from "effect"
+import { BigDecimal, Schema } from "effect"
 import { amountOf } from "../../../kernel/values/Decimal.ts"
 import { isBefore } from "../../../kernel/values/Timestamp.ts"
 import type { AggregationMethod, ReportAggregation } from "../../entitlements/Model.ts"
@@ -33,11 +33,12 @@ interface PostedEvent extends ReportedEvent {
 }
 
 /** Names one total. */
-export interface TotalKey {
-  readonly instanceId: string
-  readonly entitlementId: string
-  readonly periodStart: Date
-}
+export const TotalKey = Schema.Struct({
+  instanceId: Schema.String,
+  entitlementId: Schema.String,
+  periodStart: Schema.Date,
+})
+export type TotalKey = typeof TotalKey.Type
 
 export interface Account {
   readonly meter: Meter
@@ -176,6 +177,13 @@ const reportMethodOf = (meter: Meter): ReportAggregation => {
 export const isConsumable = (meter: Meter): boolean => {
   const method = methodOf(meter)
   return method === "SUM" || method === "COUNT"
+}
+
+/** Why nothing is set aside of a meter; `undefined` is an entitlement that the organization does not have. */
+export const meterErrorOf = (meter: Meter | undefined): string | undefined => {
+  if (meter === undefined) return "must be an entitlement of the organization"
+  if (meter.type !== "NUMBER") return `must have the type NUMBER; its type is ${meter.type}`
+  return isConsumable(meter) ? undefined : `cannot be reserved, because its aggregation is ${methodOf(meter)}`
 }
 
 /** Why an event is rejected. */

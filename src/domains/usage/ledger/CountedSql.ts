@@ -1,18 +1,30 @@
 /** SQL of what totals have counted: their events, their unique keys, and live leases. */
 import type { PgClient } from "@effect/sql-pg"
-import { Effect } from "effect"
-import { records } from "../../../kernel/database/Statements.ts"
+import { Effect, Schema, Struct } from "effect"
+import { decoded, executed } from "../../../kernel/database/Statements.ts"
 import { storedDecimal } from "../../../kernel/values/Decimal.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import type { UsageEvent } from "../rules/Aggregation.ts"
-import type { TotalKey } from "./Account.ts"
+import { TotalKey } from "./Account.ts"
 
-export type MeterKey = Pick<TotalKey, "instanceId" | "entitlementId">
+const MeterKey = TotalKey.mapFields(Struct.omit(["periodStart"]))
+export type MeterKey = typeof MeterKey.Type
 
 /** How many leases of a meter are live. */
-export type LiveLeases = MeterKey & { readonly count: number }
+const LiveLeases = Schema.Struct({ ...MeterKey.fields, count: Schema.Int })
+export type LiveLeases = typeof LiveLeases.Type
 
 /** A unique key that a total counts. */
-export type CountedKey = TotalKey & { readonly uniqueKey: string }
+const CountedKey = Schema.Struct({ ...TotalKey.fields, uniqueKey: Schema.String })
+export type CountedKey = typeof CountedKey.Type
+
+/** A {@link UsageEvent} whose value is the text of a decimal. */
+const StoredEvent = Schema.Struct({
+  timestamp: Schema.Date,
+  behavior: Schema.Literals(["append", "set"]),
+  value: Schema.String,
+  uniqueKey: Schema.NullOr(Schema.String),
+})
 
 /** The columns of a {@link TotalKey} that a statement receives as JSON. */
 export const keyColumns = `"instanceId" uuid, "entitlementId" uuid, "periodStart" timestamptz`
@@ -21,17 +33,17 @@ export const countedStatements = (sql: PgClient.PgClient) => {
   const key = sql.literal(keyColumns)
 
   return {
-    liveLeases: (organizationId: string, among: ReadonlyArray<MeterKey>, at: Date) =>
-      records<LiveLeases>()(sql`
+    liveLeases: (organizationId: OrganizationId, among: ReadonlyArray<MeterKey>, at: Date) =>
+      decoded(LiveLeases)(sql`
         SELECT lease.instance_id AS "instanceId", lease.entitlement_id AS "entitlementId", count(*)::int AS count
         FROM jsonb_to_recordset(${sql.json(among)}) AS asked ("instanceId" uuid, "entitlementId" uuid)
         JOIN usage_leases lease ON lease.organization_id = ${organizationId} AND lease.instance_id = asked."instanceId"
           AND lease.entitlement_id = asked."entitlementId" AND lease.expires_at > ${at}
         GROUP BY 1, 2`),
 
-    eventsAfter: (organizationId: string, key: TotalKey, timestamp: Date) =>
+    eventsAfter: (organizationId: OrganizationId, key: TotalKey, timestamp: Date) =>
       Effect.map(
-        records<Omit<UsageEvent, "value"> & { readonly value: string }>()(sql`
+        decoded(StoredEvent)(sql`
           SELECT timestamp, behavior, value::text AS value, unique_key AS "uniqueKey" FROM usage_events
           WHERE organization_id = ${organizationId} AND instance_id = ${key.instanceId}
             AND entitlement_id = ${key.entitlementId} AND period_start = ${key.periodStart}
@@ -40,8 +52,8 @@ export const countedStatements = (sql: PgClient.PgClient) => {
         (rows) => rows.map((row): UsageEvent => ({ ...row, value: storedDecimal(row.value) })),
       ),
 
-    countedKeys: (organizationId: string, among: ReadonlyArray<CountedKey>) =>
-      records<CountedKey>()(sql`
+    countedKeys: (organizationId: OrganizationId, among: ReadonlyArray<CountedKey>) =>
+      decoded(CountedKey)(sql`
         SELECT k.instance_id AS "instanceId", k.entitlement_id AS "entitlementId", k.period_start AS "periodStart",
           k.unique_key AS "uniqueKey"
         FROM jsonb_to_recordset(${sql.json(among)}) AS asked (${key}, "uniqueKey" text)
@@ -49,12 +61,10 @@ export const countedStatements = (sql: PgClient.PgClient) => {
           AND k.entitlement_id = asked."entitlementId" AND k.period_start = asked."periodStart"
           AND k.unique_key = asked."uniqueKey"`),
 
-    storeKeys: (organizationId: string, keys: ReadonlyArray<CountedKey>) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          INSERT INTO usage_unique_keys (organization_id, instance_id, entitlement_id, period_start, unique_key)
-          SELECT ${organizationId}::uuid, "instanceId", "entitlementId", "periodStart", "uniqueKey"
-          FROM jsonb_to_recordset(${sql.json(keys)}) AS posted (${key}, "uniqueKey" text)`),
-      ),
+    storeKeys: (organizationId: OrganizationId, keys: ReadonlyArray<CountedKey>) =>
+      executed(sql`
+        INSERT INTO usage_unique_keys (organization_id, instance_id, entitlement_id, period_start, unique_key)
+        SELECT ${organizationId}::uuid, "instanceId", "entitlementId", "periodStart", "uniqueKey"
+        FROM jsonb_to_recordset(${sql.json(keys)}) AS posted (${key}, "uniqueKey" text)`),
   }
 }

@@ -1,25 +1,30 @@
 /** SQL of meters, totals and usage events. `LockedLedger` states the lock order. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
 import type { BigDecimal, Option } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
 import { storedDecimal } from "../../../kernel/values/Decimal.ts"
-import { executed, record, records } from "../../../kernel/database/Statements.ts"
+import { decodedColumn, executed, record, records } from "../../../kernel/database/Statements.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import type { TotalKey } from "./Account.ts"
 import type { Total, UsageEvent } from "../rules/Aggregation.ts"
 import type { Crossings } from "../rules/Limits.ts"
 import { countedStatements, keyColumns } from "./CountedSql.ts"
 import type { CountedKey, LiveLeases, MeterKey } from "./CountedSql.ts"
 import type { Meter } from "./Model.ts"
-import { currentOverride, isOverridden } from "../../instances/overrides/OverridesSql.ts"
+import { isAddedOn } from "../../instances/addons/AddOnsSql.ts"
+import { isOverridden } from "../../instances/overrides/OverridesSql.ts"
 import { heldOf } from "../rules/Held.ts"
 import type { HeldParts } from "../rules/Held.ts"
-import { isLicensed, licenseAndGrantJoin, licensedTerms } from "../terms/GrantSql.ts"
+import { entitlementsSql } from "../../entitlements/EntitlementsSql.ts"
+import { instancesSql } from "../../instances/InstancesSql.ts"
+import { isLicensed, licenseAndGrantJoin } from "../../licenses/grants/GrantSql.ts"
+import { familyJoin } from "../../licenses/LicensesSql.ts"
 import { broughtIn, openAllowances, reservedQuantity } from "../terms/HeldSql.ts"
-import { grantOf } from "../rules/Grants.ts"
-import type { GrantedTerms } from "../rules/Grants.ts"
-import { explainedColumns, familyJoin, graceDays } from "../terms/TermsSql.ts"
+import { meterOf, meterWithAddOns } from "./MeterSql.ts"
+import type { MeterRow } from "./MeterSql.ts"
+import { explainedColumns } from "../terms/TermsSql.ts"
 
 /** A stored total, with decimals as texts. */
 export interface StoredTotal extends TotalKey, Crossings, Omit<Total, "value" | "sum" | "voidedCount"> {
@@ -71,25 +76,11 @@ export const totalRowOf = (row: StoredTotal): TotalRow => ({
   crossings: { warned: row.warned, limitReached: row.limitReached, capExceeded: row.capExceeded },
 })
 
-/** The columns of a meter: of the instance `i`, its license `l`, the entitlement `e` and its grant `g`. */
-export const meterColumns = `i.organization_id AS "organizationId", i.id AS "instanceId", i.slug AS instance,
-    l.slug AS license, i.start_license_date AS "startLicenseDate", i.end_license_date AS "endLicenseDate",
-    ${graceDays}, e.id AS "entitlementId", e.slug AS entitlement, e.name AS "entitlementName", e.type,
-    e.aggregation_method AS "aggregationMethod", e.reset_period AS "resetPeriod", e.reset_anchor AS "resetAnchor",
-    e.warning_threshold_percent AS "warningThresholdPercent", e.display_order AS "displayOrder",
-    ${licensedTerms}, ${currentOverride}`
-
 /** Names a meter by slugs. */
 interface MeterPair {
   readonly instance: string
   readonly entitlement: string
 }
-
-/** A meter as it is read. */
-export type MeterRow = Omit<Meter, "grant"> & GrantedTerms
-
-/** The meter, with what is granted at an instant. */
-export const meterOf = <Row extends MeterRow>(row: Row, at: Date): Row & Meter => ({ ...row, grant: grantOf(row, at) })
 
 /** The columns of the total `t`, without those of its instance and entitlement. */
 export const totalColumns = `t.period_start AS "periodStart", t.value::text AS value,
@@ -97,7 +88,7 @@ export const totalColumns = `t.period_start AS "periodStart", t.value::text AS v
     t.latest_at AS "latestAt", t.last_at AS "lastAt", t.warned, t.limit_reached AS "limitReached",
     t.cap_exceeded AS "capExceeded", t.ctid::text AS location, t.xmin::text AS version`
 
-/** Rows of meters, totals and usage events. */
+/** Rows of meters, totals and usage events. They are cast: each report reads some. */
 export class LedgerRepo extends Context.Service<
   LedgerRepo,
   {
@@ -106,23 +97,26 @@ export class LedgerRepo extends Context.Service<
      * meters of those that exist. With `explain`, it reads what only an explanation shows.
      */
     readonly lockShared: (
-      organizationId: string,
+      organizationId: OrganizationId,
       pairs: ReadonlyArray<MeterPair>,
       at: Date,
       explain?: boolean,
     ) => Effect.Effect<ReadonlyArray<Meter>>
     /** The same for one pair, before it is known at which instant it is decided. */
-    readonly lockTermsShared: (organizationId: string, pair: MeterPair) => Effect.Effect<Option.Option<MeterRow>>
+    readonly lockTermsShared: (
+      organizationId: OrganizationId,
+      pair: MeterPair,
+    ) => Effect.Effect<Option.Option<MeterRow>>
     /** The meter of an instance and an entitlement; no row if one of them does not exist. */
     readonly find: (
-      organizationId: string,
+      organizationId: OrganizationId,
       instance: string,
       entitlement: string,
       at: Date,
     ) => Effect.Effect<ReadonlyArray<Meter>>
-    /** A page of the meters that the instance's license or an override grants, by display order. */
+    /** A page of the meters that the instance's license, an add-on or an override grants, by display order. */
     readonly listGranted: (
-      organizationId: string,
+      organizationId: OrganizationId,
       instance: string,
       after: readonly [displayOrder: number, entitlementId: string],
       count: number,
@@ -130,52 +124,52 @@ export class LedgerRepo extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<Meter>>
     /** The meters of these entitlements, granted or not, by display order. */
     readonly listAmong: (
-      organizationId: string,
+      organizationId: OrganizationId,
       instance: string,
       entitlements: ReadonlyArray<string>,
       at: Date,
     ) => Effect.Effect<ReadonlyArray<Meter>>
     /** Those of the slugs that name an instance. */
     readonly instancesAmong: (
-      organizationId: string,
+      organizationId: OrganizationId,
       slugs: ReadonlyArray<string>,
-    ) => Effect.Effect<ReadonlyArray<{ readonly slug: string }>>
+    ) => Effect.Effect<ReadonlyArray<string>>
     /** How many leases of these meters are live at an instant. A meter without one is absent. */
     readonly liveLeases: (
-      organizationId: string,
+      organizationId: OrganizationId,
       among: ReadonlyArray<MeterKey>,
       at: Date,
     ) => Effect.Effect<ReadonlyArray<LiveLeases>>
     /** The totals of these keys that exist. */
-    readonly totals: (organizationId: string, among: ReadonlyArray<TotalKey>) => Effect.Effect<ReadonlyArray<TotalRow>>
+    readonly totals: (
+      organizationId: OrganizationId,
+      among: ReadonlyArray<TotalKey>,
+    ) => Effect.Effect<ReadonlyArray<TotalRow>>
     /**
      * Locks the totals of these keys until the transaction ends, in key order. Missing ones start at zero. A second statement reads
      * them and what is held of them, so that it sees what was committed while the first waited.
      */
     readonly lockTotals: (
-      organizationId: string,
+      organizationId: OrganizationId,
       among: ReadonlyArray<LockedKey>,
       at: Date,
     ) => Effect.Effect<ReadonlyArray<LockedTotal>>
     /** The events of a total after an instant, in the order of arrival. */
     readonly eventsAfter: (
-      organizationId: string,
+      organizationId: OrganizationId,
       key: TotalKey,
       timestamp: Date,
     ) => Effect.Effect<ReadonlyArray<UsageEvent>>
     /** Those of the unique keys that their totals have counted. */
     readonly countedKeys: (
-      organizationId: string,
+      organizationId: OrganizationId,
       among: ReadonlyArray<CountedKey>,
     ) => Effect.Effect<ReadonlyArray<CountedKey>>
     /** Stores unique keys that locked totals count for the first time. */
-    readonly storeKeys: (organizationId: string, keys: ReadonlyArray<CountedKey>) => Effect.Effect<void>
+    readonly storeKeys: (organizationId: OrganizationId, keys: ReadonlyArray<CountedKey>) => Effect.Effect<void>
   }
 >()("keyshelf/usage/ledger/LedgerRepo") {
-  static readonly layer = Layer.effect(
-    LedgerRepo,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(LedgerRepo, make))
 }
 
 const metersAt =
@@ -183,61 +177,60 @@ const metersAt =
   (statement: Effect.Effect<ReadonlyArray<unknown>, SqlError>): Effect.Effect<ReadonlyArray<Meter>> =>
     Effect.map(records<MeterRow>()(statement), (rows) => rows.map((row) => meterOf(row, at)))
 
+const slugsIn = decodedColumn("slug", Schema.String)
+
 const meters = (sql: PgClient.PgClient) => {
-  const columns = sql.literal(meterColumns)
+  const columns = (organizationId: OrganizationId) => meterWithAddOns(sql, sql`${organizationId}`)
   const grants = sql.literal(licenseAndGrantJoin)
   const explained = sql.literal(explainedColumns)
   const family = sql.literal(familyJoin)
   const nothing = sql.literal("")
-  const licensed = sql.literal(isLicensed)
-  const overridden = sql.literal(isOverridden)
-  const locked = (organizationId: string, pairs: ReadonlyArray<MeterPair>, explain: boolean) => sql`
-    SELECT ${columns}${explain ? explained : nothing}
+  const isGranted = sql.literal(`${isLicensed} OR ${isOverridden}`)
+  const locked = (organizationId: OrganizationId, pairs: ReadonlyArray<MeterPair>, explain: boolean) => sql`
+    SELECT ${columns(organizationId)}${explain ? explained : nothing}
     FROM jsonb_to_recordset(${sql.json(pairs)}) AS asked (instance text, entitlement text)
-    JOIN instances i ON i.organization_id = ${organizationId} AND i.slug = asked.instance
-    JOIN entitlements e ON e.organization_id = ${organizationId} AND e.slug = asked.entitlement
-    ${grants}
-    ${explain ? family : nothing}
+    JOIN ${instancesSql.as("i")} ON i.organization_id = ${organizationId} AND i.slug = asked.instance
+    JOIN ${entitlementsSql.as("e")} ON e.organization_id = ${organizationId} AND e.slug = asked.entitlement
+    ${grants} ${explain ? family : nothing}
     FOR KEY SHARE OF i, e`
 
   return {
-    lockShared: (organizationId: string, pairs: ReadonlyArray<MeterPair>, at: Date, explain = false) =>
+    lockShared: (organizationId: OrganizationId, pairs: ReadonlyArray<MeterPair>, at: Date, explain = false) =>
       metersAt(at)(locked(organizationId, pairs, explain)),
 
-    lockTermsShared: (organizationId: string, pair: MeterPair) =>
+    lockTermsShared: (organizationId: OrganizationId, pair: MeterPair) =>
       record<MeterRow>()(locked(organizationId, [pair], false)),
 
-    find: (organizationId: string, instance: string, entitlement: string, at: Date) =>
+    find: (organizationId: OrganizationId, instance: string, entitlement: string, at: Date) =>
       metersAt(at)(sql`
-        SELECT ${columns} FROM instances i JOIN entitlements e ON e.organization_id = i.organization_id ${grants}
+        SELECT ${columns(organizationId)} FROM ${instancesSql.as("i")} JOIN ${entitlementsSql.as("e")} ON e.organization_id = i.organization_id ${grants}
         WHERE i.organization_id = ${organizationId} AND i.slug = ${instance} AND e.slug = ${entitlement}`),
 
     listGranted: (
-      organizationId: string,
+      organizationId: OrganizationId,
       instance: string,
       [displayOrder, id]: readonly [number, string],
       count: number,
       at: Date,
     ) =>
       metersAt(at)(sql`
-        SELECT ${columns} FROM instances i JOIN entitlements e ON e.organization_id = i.organization_id ${grants}
+        SELECT ${columns(organizationId)} FROM ${instancesSql.as("i")} JOIN ${entitlementsSql.as("e")} ON e.organization_id = i.organization_id ${grants}
         CROSS JOIN (SELECT ${at}::timestamptz AS at) asked
-        WHERE i.organization_id = ${organizationId} AND i.slug = ${instance} AND (${licensed} OR ${overridden})
+        WHERE i.organization_id = ${organizationId} AND i.slug = ${instance} AND (${isGranted} OR ${isAddedOn(sql, sql`${organizationId}`)})
           AND (e.display_order, e.id) > (${displayOrder}, ${id})
         ORDER BY e.display_order, e.id LIMIT ${count}`),
 
-    listAmong: (organizationId: string, instance: string, entitlements: ReadonlyArray<string>, at: Date) =>
+    listAmong: (organizationId: OrganizationId, instance: string, entitlements: ReadonlyArray<string>, at: Date) =>
       metersAt(at)(sql`
-        SELECT ${columns} FROM instances i
-        JOIN entitlements e ON e.organization_id = i.organization_id
+        SELECT ${columns(organizationId)} FROM ${instancesSql.as("i")} JOIN ${entitlementsSql.as("e")} ON e.organization_id = i.organization_id
           AND e.slug IN (SELECT jsonb_array_elements_text(${sql.json(entitlements)}))
         ${grants}
         WHERE i.organization_id = ${organizationId} AND i.slug = ${instance}
         ORDER BY e.display_order, e.id`),
 
-    instancesAmong: (organizationId: string, slugs: ReadonlyArray<string>) =>
-      records<{ readonly slug: string }>()(sql`
-        SELECT slug FROM instances WHERE organization_id = ${organizationId}
+    instancesAmong: (organizationId: OrganizationId, slugs: ReadonlyArray<string>) =>
+      slugsIn(sql`
+        SELECT slug FROM ${instancesSql.rows} WHERE organization_id = ${organizationId}
           AND slug IN (SELECT jsonb_array_elements_text(${sql.json(slugs)}))`),
   }
 }
@@ -250,13 +243,13 @@ const totals = (sql: PgClient.PgClient) => {
   const heldColumns = (organization: Fragment) => {
     const meter = { organization, instance: "t.instance_id", entitlement: "t.entitlement_id" }
     const bounds = { at: "t.decided_at", begins: "t.period_start", ends: `coalesce(asked."periodEnd", 'infinity')` }
-    return sql`(${reservedQuantity(sql, meter, bounds)})::text AS held, (${openAllowances(sql, meter, bounds)}) AS allowances,
+    return sql`(${reservedQuantity(sql, meter, { ...bounds, period: "t.period_start" })})::text AS held, (${openAllowances(sql, meter, bounds)}) AS allowances,
         (${broughtIn(sql, meter, "t.period_start")}) AS "broughtIn"`
   }
   const asRows = Effect.map((rows: ReadonlyArray<StoredTotal>) => rows.map(totalRowOf))
 
   return {
-    totals: (organizationId: string, among: ReadonlyArray<TotalKey>) =>
+    totals: (organizationId: OrganizationId, among: ReadonlyArray<TotalKey>) =>
       asRows(
         records<StoredTotal>()(sql`
           SELECT ${columns} FROM jsonb_to_recordset(${sql.json(among)}) AS asked (${key})
@@ -265,7 +258,7 @@ const totals = (sql: PgClient.PgClient) => {
       ),
 
     lockTotals: Effect.fnUntraced(function* (
-      organizationId: string,
+      organizationId: OrganizationId,
       among: ReadonlyArray<LockedKey>,
       at: Date,
     ): Effect.fn.Return<ReadonlyArray<LockedTotal>> {

@@ -3,6 +3,7 @@ import type { Effect } from "effect"
 import type { EventSource } from "../../events/Service.ts"
 import type { Caller } from "../../../kernel/contract/Caller.ts"
 import type { Transaction } from "../../../kernel/database/Transactions.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import type { Account, Accounts, MeterUse } from "./Account.ts"
 import type { Meter, UsageEntry } from "./Model.ts"
 
@@ -12,14 +13,14 @@ export interface LockedAccounts {
    * The accounts of these uses, locked until the transaction ends. They contain what was committed while the locks were
    * waited for.
    */
-  readonly open: (organizationId: string, uses: ReadonlyArray<MeterUse>) => Effect.Effect<Accounts>
+  readonly open: (organizationId: OrganizationId, uses: ReadonlyArray<MeterUse>) => Effect.Effect<Accounts>
   /** The account of a meter in a period that may be over, locked as by `open`. */
   readonly openPeriod: (meter: Meter, periodStart: Date) => Effect.Effect<Account | undefined>
   /** Stores accounts that `open` has locked, and emits an event for each threshold that they crossed. */
   readonly close: (caller: EventSource, accounts: ReadonlyArray<Account>) => Effect.Effect<void, never, Transaction>
   /** The usage entries of these meters for their periods at an instant. */
   readonly entries: (
-    organizationId: string,
+    organizationId: OrganizationId,
     meters: ReadonlyArray<Meter>,
     at: Date,
   ) => Effect.Effect<ReadonlyArray<UsageEntry>>

@@ -8,7 +8,8 @@
  * 2. the ids that count a request once: a transaction id, or event ids by source and id (`CountedIdsRepo`); of usage from
  *    offline, the row of its ledger;
  * 3. the totals, by instance, entitlement and start of the period (`LedgerRepo.lockTotals`, `CloudEventsRepo.post`);
- * 4. the reservation that a commit ends, the unique keys of the totals, what ledgers brought, and allowances that end.
+ * 4. the reservation that a commit ends, the tranches of a ledger, the unique keys of the totals, what ledgers brought, and allowances
+ *    that end.
  *
  * The optimistic ledger skips locked totals, so that it never waits (`OptimisticRepo.store`).
  */
@@ -19,6 +20,7 @@ import { Caller } from "../../../kernel/contract/Caller.ts"
 import type { RecordEventName } from "../../../kernel/contract/Event.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transaction, Transactions } from "../../../kernel/database/Transactions.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import {
   accountName,
   accountOf,
@@ -81,14 +83,11 @@ const leasedTotal = (
 export class LockedLedger extends Context.Service<LockedLedger, LockedOperations>()(
   "keyshelf/usage/ledger/LockedLedger",
 ) {
-  static readonly layer = Layer.effect(
-    LockedLedger,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(LockedLedger, make))
 }
 
 const opening = Effect.map(LedgerRepo, (repo) => {
-  const open = Effect.fnUntraced(function* (organizationId: string, uses: ReadonlyArray<MeterUse>) {
+  const open = Effect.fnUntraced(function* (organizationId: OrganizationId, uses: ReadonlyArray<MeterUse>) {
     const byName = new Map(uses.map((use) => [accountName(use), use] as const))
     const keys = Array.from(byName.values(), (use) => ({
       ...totalKeyOf(use),
@@ -154,7 +153,7 @@ const closing = Effect.gen(function* () {
 })
 
 const reading = Effect.map(LedgerRepo, (repo) =>
-  Effect.fnUntraced(function* (organizationId: string, meters: ReadonlyArray<Meter>, at: Date) {
+  Effect.fnUntraced(function* (organizationId: OrganizationId, meters: ReadonlyArray<Meter>, at: Date) {
     const rows: ReadonlyArray<TotalRow> =
       meters.length === 0
         ? []

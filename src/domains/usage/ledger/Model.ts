@@ -3,9 +3,11 @@ import { Schema } from "effect"
 import { component } from "../../../kernel/contract/Component.ts"
 import { Amount } from "../../../kernel/values/Decimal.ts"
 import { Timestamp } from "../../../kernel/values/Timestamp.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { EntitlementType } from "../../entitlements/Model.ts"
 import type { AggregationMethod, ResetAnchor, ResetPeriod } from "../../entitlements/Model.ts"
 import type { Grant } from "../rules/Decision.ts"
+import type { ShownTerms } from "../rules/Grant.ts"
 import type { CheckedInstance } from "../rules/Terms.ts"
 
 const valueTypes = ["number", "unlimited", "boolean", "config"] as const
@@ -44,8 +46,8 @@ export const UsageEntry = Schema.Struct({
 export type UsageEntry = typeof UsageEntry.Type
 
 /** An entitlement of an instance, with everything that counting its usage needs. */
-export interface Meter extends CheckedInstance {
-  readonly organizationId: string
+export interface Meter extends CheckedInstance, ShownTerms {
+  readonly organizationId: OrganizationId
   readonly instanceId: string
   readonly entitlementId: string
   readonly entitlement: string

@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import type { Exit } from "effect"
 import type { Caller } from "../../../kernel/contract/Caller.ts"
 import type { Transaction } from "../../../kernel/database/Transactions.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { accountName, meterName } from "./Account.ts"
 import type { Account, Accounts, MeterUse } from "./Account.ts"
 import type { LockedAccounts, LockedOperations } from "./LockedAccounts.ts"
@@ -13,7 +14,7 @@ export type MeterName = Pick<Meter, "instance" | "entitlement">
 
 /** A request that uses meters: it answers `A`, or is rejected with `E`. */
 export interface Operation<A, E> {
-  readonly organizationId: string
+  readonly organizationId: OrganizationId
   /** The meters that the request names, whether they exist or not. */
   readonly meters: ReadonlyArray<MeterName>
   /** Whether its meters are read with what an explanation shows. Only the locked ledger reads that. */

@@ -34,5 +34,17 @@ export const sumsUntil = (sql: SqlClient, organization: Fragment, until: string)
 export const wasDropped = (at: string): string =>
   `coalesce(k.first_at <= ${at} AND k.first_at < ${droppedUntil}, false)`
 
+/** Selects until when events were dropped, at the latest at an instant, and whether a month is being dropped. Locks it. */
+export const lockedDrops = (sql: SqlClient, atLeast: string | null): Fragment => sql`
+      SELECT greatest(dropped_until, ${atLeast}::timestamptz)::text AS until, EXISTS (SELECT 1 FROM usage_drops) AS drops
+      FROM usage_retention FOR UPDATE`
+
+/** Selects until when events were dropped, `NULL` if none were. */
+export const droppedUntilText = "SELECT dropped_until::text AS at FROM usage_retention"
+
+/** Selects a row if there is an event before an instant. */
+export const eventsBefore = (sql: SqlClient, until: string): Fragment =>
+  sql`SELECT 1 FROM usage_events WHERE timestamp < ${until}::timestamptz LIMIT 1`
+
 /** Makes sums apply up to an instant before which no event is stored: an organization that was moved here brought them. */
 export const applySumsUntil = (until: string): string => `UPDATE usage_retention SET dropped_until = ${until}`

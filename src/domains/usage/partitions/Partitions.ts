@@ -14,6 +14,7 @@ import { months } from "../../../kernel/database/TimePartitions.ts"
 import type { TimePartition } from "../../../kernel/database/TimePartitions.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { CurrentRetentionPeriods, endedBefore } from "../../../kernel/ports/RetentionPeriods.ts"
+import { SiteUploads } from "./SiteUploads.ts"
 import { UsagePartitionsRepo } from "./Repo.ts"
 import { SumsRepo } from "./SumsRepo.ts"
 
@@ -47,10 +48,7 @@ export class UsagePartitions extends Context.Service<
     readonly maintain: (at: Date) => Effect.Effect<number>
   }
 >()("keyshelf/usage/partitions/UsagePartitions") {
-  static readonly layer = Layer.effect(
-    UsagePartitions,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(UsagePartitions, make))
 }
 
 /** Tries a step that needs a lock. Returns whether it was done. */
@@ -93,6 +91,7 @@ const creation = Effect.gen(function* () {
 /** Drops months whose retention has ended. */
 const dropping = Effect.gen(function* () {
   const repo = yield* UsagePartitionsRepo
+  const uploads = yield* SiteUploads
   const sums = yield* SumsRepo
   const transactions = yield* Transactions
 
@@ -101,7 +100,7 @@ const dropping = Effect.gen(function* () {
     const existing = yield* repo.list
     yield* repo.forgetWithout(existing)
     const old = existing.find(({ until }) => until !== null && until <= cutoff)
-    if (old?.until == null || (yield* repo.awaitsUploads(old.until, at))) return
+    if (old?.until == null || (yield* uploads.areAwaited(old.until, at))) return
     yield* tried(transactions.run(Effect.andThen(repo.waitBriefly, repo.begin(old))))
   })
 

@@ -1,20 +1,22 @@
 /** SQL of the monthly partitions of usage, and of the month that is about to be dropped. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer, Option } from "effect"
-import { executed, record, records, returnedRow } from "../../../kernel/database/Statements.ts"
+import { Array as Arr, Context, Effect, Layer, Option, Schema } from "effect"
+import { decodedColumn, decodedOne, decodedValue, executed, returnedRow } from "../../../kernel/database/Statements.ts"
 import { months, timePartitions } from "../../../kernel/database/TimePartitions.ts"
 import type { TimePartition } from "../../../kernel/database/TimePartitions.ts"
-import type { InstanceId } from "./SumsRepo.ts"
+import { InstanceId } from "./SumsRepo.ts"
 
 /** The partition of events that no other one takes. */
 export const REST = "usage_events_rest"
 
 /** A partition that is about to be dropped, and up to which instance it is summed. */
-interface Drop extends InstanceId {
-  readonly partition: string
-  readonly until: Date
-  readonly isSummed: boolean
-}
+const Drop = Schema.Struct({
+  ...InstanceId.fields,
+  partition: Schema.String,
+  until: Schema.Date,
+  isSummed: Schema.Boolean,
+})
+type Drop = typeof Drop.Type
 
 /** Partitions of usage. */
 export class UsagePartitionsRepo extends Context.Service<
@@ -35,11 +37,6 @@ export class UsagePartitionsRepo extends Context.Service<
     /** Until when events were dropped, if any were. */
     readonly droppedUntil: Effect.Effect<Date | null>
     /**
-     * Whether a site may still bring usage from before an instant: by an offline bundle that began before it, with five minutes for
-     * the site's clock.
-     */
-    readonly awaitsUploads: (until: Date, at: Date) => Effect.Effect<boolean>
-    /**
      * The partition that is about to be dropped, locked until the transaction ends; none if another node has locked it.
      */
     readonly lockDrop: Effect.Effect<Option.Option<Drop>>
@@ -58,11 +55,11 @@ export class UsagePartitionsRepo extends Context.Service<
     readonly forgetWithout: (existing: ReadonlyArray<TimePartition>) => Effect.Effect<void>
   }
 >()("keyshelf/usage/partitions/Repo") {
-  static readonly layer = Layer.effect(
-    UsagePartitionsRepo,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(UsagePartitionsRepo, make))
 }
+
+const startsIn = decodedColumn("start", Schema.Date)
+const droppedUntilIn = decodedValue("dropped_until", Schema.NullOr(Schema.Date))
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
@@ -77,35 +74,25 @@ const make = Effect.gen(function* () {
     `partition, until, after_organization AS "organizationId", after_instance AS "instanceId", is_summed AS "isSummed"`,
   )
 
-  return {
+  return UsagePartitionsRepo.of({
     tryLock: partitions.tryLock,
     waitBriefly: partitions.waitBriefly,
     list: partitions.list,
 
-    create: (month: number) => partitions.createFrom(REST, month),
+    create: (month) => partitions.createFrom(REST, month),
 
     isPartitioned: returnedRow(sql`SELECT 1 FROM pg_class WHERE oid = to_regclass('usage_events') AND relkind = 'p'`),
 
     restMonths: Effect.map(
-      records<{ readonly month: Date }>()(
-        sql`SELECT DISTINCT date_trunc('month', timestamp, 'UTC') AS month FROM ${sql(REST)} ORDER BY 1`,
-      ),
-      (rows) => rows.map(({ month }) => months.of(month)),
+      startsIn(sql`SELECT DISTINCT date_trunc('month', timestamp, 'UTC') AS start FROM ${sql(REST)} ORDER BY 1`),
+      Arr.map((start) => months.of(start)),
     ),
 
-    droppedUntil: Effect.map(
-      record<{ readonly at: Date | null }>()(sql`SELECT dropped_until AS at FROM usage_retention`),
-      (row) => Option.getOrNull(row)?.at ?? null,
-    ),
+    droppedUntil: Effect.map(droppedUntilIn(sql`SELECT dropped_until FROM usage_retention`), Option.getOrNull),
 
-    awaitsUploads: (until: Date, at: Date) =>
-      returnedRow(sql`
-        SELECT 1 FROM offline_bundles
-        WHERE usage_until > ${at} AND issued_at < ${until}::timestamptz + interval '5 minutes' LIMIT 1`),
+    lockDrop: decodedOne(Drop)(sql`SELECT ${columns} FROM usage_drops FOR UPDATE SKIP LOCKED`),
 
-    lockDrop: record<Drop>()(sql`SELECT ${columns} FROM usage_drops FOR UPDATE SKIP LOCKED`),
-
-    begin: Effect.fnUntraced(function* ({ name, until }: TimePartition) {
+    begin: Effect.fnUntraced(function* ({ name, until }) {
       const begun = yield* returnedRow(sql`
         INSERT INTO usage_drops (partition, until) SELECT ${name}, ${until}::timestamptz
         WHERE NOT EXISTS (SELECT 1 FROM usage_drops) AND to_regclass(${name}) IS NOT NULL
@@ -117,22 +104,22 @@ const make = Effect.gen(function* () {
       )
     }),
 
-    advance: (drop: Drop, end: InstanceId | null) =>
+    advance: (drop, end) =>
       executed(sql`
         UPDATE usage_drops SET is_summed = ${end === null}, after_organization = ${(end ?? drop).organizationId},
           after_instance = ${(end ?? drop).instanceId} WHERE partition = ${drop.partition}`),
 
-    lockEvents: (partition: string) =>
+    lockEvents: (partition) =>
       Effect.orDie(sql.unsafe(`LOCK TABLE ONLY usage_events, ${partition} IN ACCESS EXCLUSIVE MODE`)),
 
-    drop: Effect.fnUntraced(function* ({ partition, until }: Drop) {
+    drop: Effect.fnUntraced(function* ({ partition, until }) {
       yield* executed(sql`UPDATE usage_retention SET dropped_until = greatest(dropped_until, ${until})`)
       yield* executed(sql`DELETE FROM usage_drops WHERE partition = ${partition}`)
       yield* partitions.drop(partition)
     }),
 
-    forgetWithout: (existing: ReadonlyArray<TimePartition>) =>
+    forgetWithout: (existing) =>
       executed(sql`
         DELETE FROM usage_drops WHERE NOT partition = ANY (${existing.map(({ name }) => name)}::text[])`),
-  }
+  })
 })

@@ -1,17 +1,17 @@
 /** SQL that sums the events of a partition before it is dropped: by day, and the unique keys of buckets. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
 import type { Option } from "effect"
 import type { Fragment } from "effect/sql/Statement"
-import { executed, planByIndex, record, records } from "../../../kernel/database/Statements.ts"
+import { decodedOne, executed, planByIndex, records } from "../../../kernel/database/Statements.ts"
+import { OrganizationId } from "../../../kernel/values/Identifiers.ts"
+import { entitlementsSql } from "../../entitlements/EntitlementsSql.ts"
 import { LEDGER_SOURCE } from "../cloudevents/Model.ts"
 import { droppedUntil } from "./DaysSql.ts"
 
 /** Names an instance of any organization. */
-export interface InstanceId {
-  readonly organizationId: string
-  readonly instanceId: string
-}
+export const InstanceId = Schema.Struct({ organizationId: OrganizationId, instanceId: Schema.String })
+export type InstanceId = typeof InstanceId.Type
 
 /** The number of events that one transaction sums. If an instance has more, it sums all of them. */
 const EVENTS_AT_ONCE = 50_000
@@ -32,16 +32,13 @@ export class SumsRepo extends Context.Service<
     readonly sumChanged: (partition: string, count: number) => Effect.Effect<number>
   }
 >()("keyshelf/usage/partitions/SumsRepo") {
-  static readonly layer = Layer.effect(
-    SumsRepo,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(SumsRepo, make))
 }
 
 /** Sums events of a partition. Earlier sums are replaced. */
 const summing = (sql: PgClient.PgClient) => {
-  const isUnique = sql.literal(`JOIN entitlements unique_count ON unique_count.organization_id = e.organization_id
-    AND unique_count.id = e.entitlement_id AND unique_count.aggregation_method = 'UNIQUE_COUNT'`)
+  const isUnique = sql`JOIN ${entitlementsSql.on("unique_count", "e.entitlement_id")}
+    AND unique_count.aggregation_method = 'UNIQUE_COUNT'`
 
   return Effect.fnUntraced(function* (partition: string, where: Fragment) {
     yield* executed(sql`
@@ -103,16 +100,16 @@ const make = Effect.gen(function* () {
   const notYet = sql.literal(droppedUntil)
   const sum = summing(sql)
 
-  return {
+  return SumsRepo.of({
     prepare: Effect.andThen(planByIndex(sql), executed(sql`SELECT set_config('statement_timeout', '0', true)`)),
 
-    partEnd: (partition: string, after: InstanceId) =>
-      record<InstanceId>()(sql`
+    partEnd: (partition, after) =>
+      decodedOne(InstanceId)(sql`
         SELECT organization_id AS "organizationId", instance_id AS "instanceId" FROM ${sql(partition)}
         WHERE (organization_id, instance_id) > (${after.organizationId}::uuid, ${after.instanceId}::uuid)
         ORDER BY organization_id, instance_id OFFSET ${EVENTS_AT_ONCE} LIMIT 1`),
 
-    sumPart: Effect.fnUntraced(function* (partition: string, after: InstanceId, end: InstanceId | null) {
+    sumPart: Effect.fnUntraced(function* (partition, after, end) {
       const upper =
         end === null
           ? sql`true`
@@ -129,7 +126,7 @@ const make = Effect.gen(function* () {
       )
     }),
 
-    sumChanged: Effect.fnUntraced(function* (partition: string, count: number) {
+    sumChanged: Effect.fnUntraced(function* (partition, count) {
       const changes = yield* records<object>()(sql`
         DELETE FROM usage_drop_changes WHERE ctid = ANY (ARRAY (SELECT ctid FROM usage_drop_changes LIMIT ${count}))
         RETURNING organization_id, instance_id, entitlement_id, period_start`)
@@ -154,5 +151,5 @@ const make = Effect.gen(function* () {
       yield* sum(partition, sql`(e.organization_id, e.instance_id, e.entitlement_id) IN ${meters}`)
       return changes.length
     }),
-  }
+  })
 })

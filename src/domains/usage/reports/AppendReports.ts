@@ -9,6 +9,7 @@ import { mayLowerUsage } from "../../../kernel/contract/Caller.ts"
 import type { Caller } from "../../../kernel/contract/Caller.ts"
 import { invalid } from "../../../kernel/contract/Problem.ts"
 import type { MissingScope, ValidationFailed } from "../../../kernel/contract/Problem.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { accountIn, accountName, entryOf, isConcurrent, post } from "../ledger/Account.ts"
 import type {
   ReportUsageNotReportable,
@@ -29,7 +30,7 @@ export interface Report {
 
 /** Fails with the one of the two that does not exist. */
 export type FailMissing = (
-  organizationId: string,
+  organizationId: OrganizationId,
   instance: string,
   entitlement: string,
 ) => Effect.Effect<never, InstanceNotFound | EntitlementNotFound>

@@ -17,6 +17,7 @@ import type { Rejection } from "./AppendReports.ts"
 import type { ReportUsageTransactionIdReused } from "../Errors.ts"
 import type { UsageEntry } from "../ledger/Model.ts"
 import type { InvalidCursor } from "../../../kernel/contract/Problem.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import type { EntitlementGroupNotFound } from "../../groups/Errors.ts"
 
 const instanceNotFound = (slug: string) => new InstanceNotFound({ detail: noSuch("instance", slug) })
@@ -52,16 +53,13 @@ export class UsageReports extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<UsageEntry>, InstanceNotFound | EntitlementGroupNotFound, Caller>
     /** Fails with the problem of the one that does not exist: the instance, or else the entitlement. */
     readonly failMissing: (
-      organizationId: string,
+      organizationId: OrganizationId,
       instance: string,
       entitlement: string,
     ) => Effect.Effect<never, InstanceNotFound | EntitlementNotFound>
   }
 >()("keyshelf/usage/reports/UsageReports") {
-  static readonly layer = Layer.effect(
-    UsageReports,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(UsageReports, make))
 }
 
 const make = Effect.gen(function* () {
@@ -70,12 +68,16 @@ const make = Effect.gen(function* () {
   const groups = yield* EntitlementGroups
   const cursors = yield* Cursors
 
-  const requireInstance = Effect.fnUntraced(function* (organizationId: string, instance: string) {
+  const requireInstance = Effect.fnUntraced(function* (organizationId: OrganizationId, instance: string) {
     const found = yield* repo.instancesAmong(organizationId, [instance])
     if (found.length === 0) return yield* instanceNotFound(instance)
   })
 
-  const failMissing = Effect.fnUntraced(function* (organizationId: string, instance: string, entitlement: string) {
+  const failMissing = Effect.fnUntraced(function* (
+    organizationId: OrganizationId,
+    instance: string,
+    entitlement: string,
+  ) {
     yield* requireInstance(organizationId, instance)
     return yield* entitlementNotFound(entitlement)
   })

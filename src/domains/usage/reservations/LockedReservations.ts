@@ -7,6 +7,7 @@ import { Caller, mayUseInstance } from "../../../kernel/contract/Caller.ts"
 import { noSuch } from "../../../kernel/contract/Problem.ts"
 import { decimalOfAmount, storedDecimal, zero } from "../../../kernel/values/Decimal.ts"
 import { newId } from "../../../kernel/values/Identifiers.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { ReservationNotFound, ReservationNotHeld } from "../Errors.ts"
 import { post, withCapExceeded } from "../ledger/Account.ts"
@@ -36,7 +37,7 @@ export const notHeld = (stored: StoredReservation, at: Date) => {
 
 /** The reservation, if its instance exists for the caller. */
 const finding = Effect.map(ReservationsRepo, (repo) =>
-  Effect.fnUntraced(function* (organizationId: string, id: string) {
+  Effect.fnUntraced(function* (organizationId: OrganizationId, id: string) {
     const caller = yield* Caller
     const found = Option.filter(yield* repo.find(organizationId, id), ({ instance }) =>
       mayUseInstance(caller, instance),

@@ -70,16 +70,11 @@ export const Commit = Schema.Struct({
 export type Commit = typeof Commit.Type
 
 /** A stored reservation. An expired one still has the state `HELD`. */
-export interface StoredReservation {
-  readonly id: string
-  readonly instance: string
-  readonly entitlement: string
+export const StoredReservation = Schema.Struct({
+  ...Reservation.fields,
   /** Decimals. */
-  readonly quantity: string
-  readonly committedQuantity: string | null
-  readonly state: Exclude<ReservationState, "EXPIRED">
-  readonly metadata: Readonly<Record<string, unknown>> | null
-  readonly createdAt: Date
-  readonly createdBy: ActorReference
-  readonly expiresAt: Date
-}
+  quantity: Schema.String,
+  committedQuantity: Schema.NullOr(Schema.String),
+  state: Schema.Literals(["HELD", "COMMITTED", "RELEASED"]),
+})
+export type StoredReservation = typeof StoredReservation.Type

@@ -1,15 +1,18 @@
 /**
  * SQL of reservations. What they hold of a period is read with its total, by the repositories of checks and of the
- * ledger.
+ * ledger. Tranches are rows of the same table, but no reservations for callers.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { deletionOf } from "../../../kernel/database/ExpiredRows.ts"
-import { record, returnedRow } from "../../../kernel/database/Statements.ts"
+import { decodedOne, executed, returnedRow } from "../../../kernel/database/Statements.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
+import { entitlementsSql } from "../../entitlements/EntitlementsSql.ts"
+import { instancesSql } from "../../instances/InstancesSql.ts"
 import type { TotalKey } from "../ledger/Account.ts"
 import { MAX_LIFETIME_SECONDS } from "../rules/Held.ts"
-import type { StoredReservation } from "./Model.ts"
+import { StoredReservation } from "./Model.ts"
 import type { Option } from "effect"
 
 /** How a reservation ends. The quantity is a decimal. */
@@ -25,16 +28,16 @@ export class ReservationsRepo extends Context.Service<
   ReservationsRepo,
   {
     /** Stores a new reservation. */
-    readonly insert: (organizationId: string, total: TotalKey, row: StoredReservation) => Effect.Effect<void>
+    readonly insert: (organizationId: OrganizationId, total: TotalKey, row: StoredReservation) => Effect.Effect<void>
     /** The reservation with this id, in any state. */
-    readonly find: (organizationId: string, id: string) => Effect.Effect<Option.Option<StoredReservation>>
+    readonly find: (organizationId: OrganizationId, id: string) => Effect.Effect<Option.Option<StoredReservation>>
     /**
      * Ends a reservation that is `HELD`, even if it has expired. Returns whether it was. Waits for another transaction
      * that ends it.
      */
-    readonly end: (organizationId: string, id: string, how: ReservationEnd) => Effect.Effect<boolean>
+    readonly end: (organizationId: OrganizationId, id: string, how: ReservationEnd) => Effect.Effect<boolean>
     /** Ends a reservation that is `HELD` and has not expired. Returns whether it was. */
-    readonly endInTime: (organizationId: string, id: string, how: ReservationEnd) => Effect.Effect<boolean>
+    readonly endInTime: (organizationId: OrganizationId, id: string, how: ReservationEnd) => Effect.Effect<boolean>
     /**
      * Deletes up to `limit` reservations, of all organizations, that were created more than a day before a past
      * instant, whatever their state. No reservation lives longer than a day, so all of them were over by then. Returns
@@ -43,50 +46,48 @@ export class ReservationsRepo extends Context.Service<
     readonly deleteFinished: (before: Date, limit: number) => Effect.Effect<number>
   }
 >()("keyshelf/usage/reservations/Repo") {
-  static readonly layer = Layer.effect(
-    ReservationsRepo,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(ReservationsRepo, make))
 }
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const deleteDue = yield* deletionOf("usage_reservations")
-  const ending = (organizationId: string, id: string, { actor, at, committedQuantity, state }: ReservationEnd) => sql`
+  const ending = (
+    organizationId: OrganizationId,
+    id: string,
+    { actor, at, committedQuantity, state }: ReservationEnd,
+  ) => sql`
     UPDATE usage_reservations SET state = ${state}, committed_quantity = ${committedQuantity}::text::numeric,
       ended_at = ${at}, ended_by = ${sql.json(actor)}
-    WHERE organization_id = ${organizationId} AND id = ${id} AND state = 'HELD'`
+    WHERE organization_id = ${organizationId} AND id = ${id} AND state = 'HELD' AND ledger IS NULL`
 
-  return {
-    insert: (organizationId: string, { entitlementId, instanceId, periodStart }: TotalKey, row: StoredReservation) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          INSERT INTO usage_reservations (organization_id, id, instance_id, entitlement_id, period_start, quantity, state,
-            metadata, created_at, created_by, expires_at)
-          VALUES (${organizationId}, ${row.id}, ${instanceId}, ${entitlementId}, ${periodStart},
-            ${row.quantity}::text::numeric, ${row.state}, ${row.metadata === null ? null : sql.json(row.metadata)},
-            ${row.createdAt}, ${sql.json(row.createdBy)}, ${row.expiresAt})`),
-      ),
+  return ReservationsRepo.of({
+    insert: (organizationId, { entitlementId, instanceId, periodStart }, row) =>
+      executed(sql`
+        INSERT INTO usage_reservations (organization_id, id, instance_id, entitlement_id, period_start, quantity, state,
+          metadata, created_at, created_by, expires_at)
+        VALUES (${organizationId}, ${row.id}, ${instanceId}, ${entitlementId}, ${periodStart},
+          ${row.quantity}::text::numeric, ${row.state}, ${row.metadata === null ? null : sql.json(row.metadata)},
+          ${row.createdAt}, ${sql.json(row.createdBy)}, ${row.expiresAt})`),
 
-    find: (organizationId: string, id: string) =>
-      record<StoredReservation>()(sql`
+    find: (organizationId, id) =>
+      decodedOne(StoredReservation)(sql`
         SELECT r.id, i.slug AS instance, e.slug AS entitlement, r.quantity::text AS quantity,
           r.committed_quantity::text AS "committedQuantity", r.state, r.metadata, r.created_at AS "createdAt",
           r.created_by AS "createdBy", r.expires_at AS "expiresAt"
         FROM usage_reservations r
-        JOIN instances i ON i.organization_id = r.organization_id AND i.id = r.instance_id
-        JOIN entitlements e ON e.organization_id = r.organization_id AND e.id = r.entitlement_id
-        WHERE r.organization_id = ${organizationId} AND r.id = ${id}`),
+        JOIN ${instancesSql.on("i", "r.instance_id")}
+        JOIN ${entitlementsSql.on("e", "r.entitlement_id")}
+        WHERE r.organization_id = ${organizationId} AND r.id = ${id} AND r.ledger IS NULL`),
 
-    end: (organizationId: string, id: string, how: ReservationEnd) =>
-      returnedRow(sql`${ending(organizationId, id, how)} RETURNING id`),
+    end: (organizationId, id, how) => returnedRow(sql`${ending(organizationId, id, how)} RETURNING id`),
 
-    endInTime: (organizationId: string, id: string, how: ReservationEnd) =>
+    endInTime: (organizationId, id, how) =>
       returnedRow(sql`${ending(organizationId, id, how)} AND expires_at > ${how.at} RETURNING id`),
 
-    deleteFinished: (before: Date, limit: number) => {
+    deleteFinished: (before, limit) => {
       const created = new Date(before.getTime() - MAX_LIFETIME_SECONDS * 1000)
       return deleteDue(sql`created_at < ${created}`, "created_at", limit)
     },
-  }
+  })
 })

@@ -48,10 +48,7 @@ export class Reservations extends Context.Service<
     readonly get: (id: string) => Effect.Effect<Reservation, ReservationNotFound, Caller>
   }
 >()("keyshelf/usage/reservations/Reservations") {
-  static readonly layer = Layer.effect(
-    Reservations,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(Reservations, make))
 }
 
 const make = Effect.gen(function* () {

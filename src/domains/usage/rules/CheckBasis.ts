@@ -2,7 +2,8 @@
 import type { Basis } from "./Decision.ts"
 import type { Period } from "./Period.ts"
 import { decimalOrZero, zero } from "../../../kernel/values/Decimal.ts"
-import { grantOf } from "./Grants.ts"
+import { grantOf } from "./Grant.ts"
+import type { ShownTerms } from "./Grant.ts"
 import { heldOf } from "./Held.ts"
 import { periodOf } from "./Terms.ts"
 import type { CheckedEntitlement, CheckedInstance, CheckRow } from "./Terms.ts"
@@ -11,10 +12,14 @@ import type { CheckedEntitlement, CheckedInstance, CheckRow } from "./Terms.ts"
 const totalOf = (period: Period | null, rows: ReadonlyArray<CheckedEntitlement>): CheckedEntitlement | undefined =>
   rows.find(({ periodStart }) => periodStart?.getTime() === period?.start.getTime())
 
+/** What only an explanation shows of an entitlement. */
+export type ExplainedEntitlement = ShownTerms &
+  Pick<CheckedEntitlement, "resetPeriod" | "resetAnchor" | "configuration">
+
 /** The basis of one entitlement of a check. */
 interface EntitlementBasis extends Basis {
   /** What only an explanation shows; absent for an unknown entitlement. */
-  readonly explained?: Pick<CheckedEntitlement, "resetPeriod" | "resetAnchor" | "configuration">
+  readonly explained?: ExplainedEntitlement
 }
 
 /** An instance, and the basis of each requested entitlement, in the order of the request. */
@@ -54,7 +59,15 @@ export const checkBasisOf = (
       entitlement: { slug, type: row.type },
       grant: grantOf(row, at),
       usage: decimalOrZero(total?.used),
-      held: heldOf({ held: row.held, allowances: row.allowances, broughtIn: total?.broughtIn ?? null }, period),
+      held: heldOf(
+        {
+          held: row.held,
+          tranches: total?.tranches ?? null,
+          allowances: row.allowances,
+          broughtIn: total?.broughtIn ?? null,
+        },
+        period,
+      ),
       period,
       explained: row,
     }

@@ -32,6 +32,8 @@ export interface Grant {
   readonly value: BigDecimal.BigDecimal | boolean | Readonly<Record<string, unknown>>
   /** How far usage may exceed the limit, in percent of the limit: `0` is a hard limit. */
   readonly overagePercent: number
+  /** Whether add-ons make it what it is, and no override does. */
+  readonly byAddOn?: true
   /** The override that it follows from, if one is in force. */
   readonly override?: AppliedOverride
 }
@@ -40,7 +42,7 @@ export interface Grant {
 export interface Basis {
   /** `null`: the organization has no entitlement of the requested slug. */
   readonly entitlement: { readonly slug: string; readonly type: EntitlementType } | null
-  /** `null`: neither the license version nor an override grants it. */
+  /** `null`: no license version, add-on or override grants it. */
   readonly grant: Grant | null
   /** The usage in `period`, in the entitlement's units. Only a `NUMBER` has any. */
   readonly usage: BigDecimal.BigDecimal

@@ -1,5 +1,5 @@
-/** What reservations and the allowances of offline bundles hold of a period. Pure. */
-import { BigDecimal } from "effect"
+/** What reservations, tranches and the allowances of offline bundles hold of a period. Pure. */
+import { BigDecimal, Schema } from "effect"
 import { decimalOrZero, storedDecimal, zero } from "../../../kernel/values/Decimal.ts"
 import { DAY_MS, isBefore } from "../../../kernel/values/Timestamp.ts"
 import type { Period } from "./Period.ts"
@@ -8,22 +8,26 @@ import type { Period } from "./Period.ts"
 export const MAX_LIFETIME_SECONDS = DAY_MS / 1000
 
 /** An allowance that is open, as PostgreSQL writes it in JSON. */
-interface OpenAllowance {
+const OpenAllowance = Schema.Struct({
   /** When its bundle expires: it reserves something of each period that begins before. */
-  readonly validUntil: string
+  validUntil: Schema.String,
   /** A decimal: units in each period. */
-  readonly quantity: string
-}
+  quantity: Schema.String,
+})
+type OpenAllowance = typeof OpenAllowance.Type
 
 /** What holds quantities of an entitlement, as `terms/HeldSql.ts` reads it. */
-export interface HeldParts {
+export const HeldParts = Schema.Struct({
   /** A decimal: what reservations hold; `null` without any. */
-  readonly held: string | null
+  held: Schema.NullOr(Schema.String),
+  /** A decimal: what tranches hold of the period, where `held` is without them; `null` without any. */
+  tranches: Schema.optionalKey(Schema.NullOr(Schema.String)),
   /** `null` without any. */
-  readonly allowances: ReadonlyArray<OpenAllowance> | null
+  allowances: Schema.NullOr(Schema.Array(OpenAllowance)),
   /** A decimal: what ledgers have brought of the period; `null` if nothing. Read only if there may be allowances. */
-  readonly broughtIn: string | null
-}
+  broughtIn: Schema.NullOr(Schema.String),
+})
+export type HeldParts = typeof HeldParts.Type
 
 /**
  * What allowances hold of the period that starts then: the greatest of them, because a bundle takes over from the one before,
@@ -42,7 +46,12 @@ const heldByAllowances = (
 }
 
 /** What is held of a period; without a period, what reservations hold. */
-export const heldOf = ({ allowances, broughtIn, held }: HeldParts, period: Pick<Period, "start"> | null) =>
-  allowances === null || period === null
-    ? decimalOrZero(held)
-    : BigDecimal.sum(decimalOrZero(held), heldByAllowances(allowances, decimalOrZero(broughtIn), period.start))
+export const heldOf = (
+  { allowances, broughtIn, held, tranches }: HeldParts,
+  period: Pick<Period, "start"> | null,
+): BigDecimal.BigDecimal => {
+  const reserved = BigDecimal.sum(decimalOrZero(held), decimalOrZero(tranches))
+  return allowances === null || period === null
+    ? reserved
+    : BigDecimal.sum(reserved, heldByAllowances(allowances, decimalOrZero(broughtIn), period.start))
+}

@@ -1,45 +1,58 @@
 /** The terms of a check: an instance, its license and what the license grants. Types and parsers. Pure. */
-import type { EntitlementType, ResetAnchor, ResetPeriod } from "../../entitlements/Model.ts"
-import type { LifecycleState } from "../../licenses/Model.ts"
-import type { GrantedTerms } from "./Grants.ts"
-import type { HeldParts } from "./Held.ts"
+import { Schema } from "effect"
+import { EntitlementType, ResetAnchor, ResetPeriod } from "../../entitlements/Model.ts"
+import { LifecycleState } from "../../licenses/Model.ts"
+import { GrantedTerms } from "./Grant.ts"
+import { HeldParts } from "./Held.ts"
 import { periodAt } from "./Period.ts"
 import type { Period } from "./Period.ts"
 
 /** What only an explanation shows of a license version. */
-export interface LicenseFacts {
-  readonly version: string
-  readonly family: string
-  readonly lifecycleState: typeof LifecycleState.Type
-}
+const LicenseFacts = Schema.Struct({
+  version: Schema.String,
+  family: Schema.String,
+  lifecycleState: LifecycleState,
+})
+export type LicenseFacts = typeof LicenseFacts.Type
 
 /** The instance of a check and its license version. */
-export interface CheckedInstance {
-  readonly instance: string
-  readonly license: string
-  readonly startLicenseDate: Date
-  readonly endLicenseDate: Date | null
+export const CheckedInstance = Schema.Struct({
+  instance: Schema.String,
+  license: Schema.String,
+  startLicenseDate: Schema.Date,
+  endLicenseDate: Schema.NullOr(Schema.Date),
   /** How many days after the end of the license access continues. */
-  readonly graceDays: number
+  graceDays: Schema.Int,
   /** Read only for an explanation. */
-  readonly facts?: LicenseFacts
-}
+  facts: Schema.optionalKey(LicenseFacts),
+})
+export type CheckedInstance = typeof CheckedInstance.Type
 
 /** An entitlement of a check, what is granted of it, and a usage total that may belong to the current period. */
-export interface CheckedEntitlement extends GrantedTerms, HeldParts {
-  readonly entitlement: string
-  readonly type: EntitlementType
-  readonly resetPeriod: ResetPeriod | null
-  readonly resetAnchor: ResetAnchor | null
-  readonly periodStart: Date | null
+export const CheckedEntitlement = Schema.Struct({
+  ...GrantedTerms.fields,
+  ...HeldParts.fields,
+  entitlement: Schema.String,
+  type: EntitlementType,
+  resetPeriod: Schema.NullOr(ResetPeriod),
+  resetAnchor: Schema.NullOr(ResetAnchor),
+  periodStart: Schema.NullOr(Schema.Date),
   /** A decimal. */
-  readonly used: string | null
+  used: Schema.NullOr(Schema.String),
   /** The granted object of a `CONFIG`. Read only where the response contains it. */
-  readonly configuration?: Readonly<Record<string, unknown>> | null
-}
+  configuration: Schema.optionalKey(Schema.NullOr(Schema.Record(Schema.String, Schema.Unknown))),
+})
+export type CheckedEntitlement = typeof CheckedEntitlement.Type
 
-/** A row without an entitlement is an instance for which only unknown entitlements were requested. */
-export type CheckRow = CheckedInstance & (CheckedEntitlement | { readonly entitlement: null })
+/** The instance of a check for which only unknown entitlements were requested. */
+export const WithoutEntitlement = Schema.Struct({ ...CheckedInstance.fields, entitlement: Schema.Null })
+
+/** A row of a check, of one entitlement. */
+export const EntitlementRow = Schema.Struct({ ...CheckedInstance.fields, ...CheckedEntitlement.fields })
+
+/** A row of a check. */
+export const CheckRow = Schema.Union([EntitlementRow, WithoutEntitlement])
+export type CheckRow = typeof CheckRow.Type
 
 type Resetting = Pick<CheckedEntitlement, "type" | "resetPeriod" | "resetAnchor">
 

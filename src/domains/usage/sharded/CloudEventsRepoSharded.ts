@@ -3,29 +3,33 @@
  * step, all on one worker.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Effect, Layer } from "effect"
-import { column, executed, records } from "../../../kernel/database/Statements.ts"
+import { Effect, Layer, Schema } from "effect"
+import { column, decoded, executed, returnedCount } from "../../../kernel/database/Statements.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import type { BatchTotals, TalliedEvent } from "../cloudevents/BatchTotals.ts"
 import { beginning, eventArrays, eventColumns, keeping, raising, tallied } from "../cloudevents/PostSql.ts"
 import type { Reception } from "../cloudevents/PostSql.ts"
 import { CloudEventsRepo } from "../cloudevents/Repo.ts"
 
+/** A total that was raised, and how many events it had before. */
+const RaisedTotal = Schema.Struct({ place: Schema.Int, before: Schema.Int })
+
 /** Posts a batch in one statement for each step. */
 const postInSteps = (sql: PgClient.PgClient) =>
   Effect.fnUntraced(function* (
-    organizationId: string,
+    organizationId: OrganizationId,
     { events, tallies }: BatchTotals,
     { at, reportedBy }: Reception,
   ) {
-    const posted = yield* records<{ readonly place: number; readonly before: number }>()(sql`
+    const posted = yield* decoded(RaisedTotal)(sql`
       WITH ${tallied(sql, tallies)}, posted AS (${raising(sql, organizationId, at)})
       SELECT place::int AS place, before::float8 AS before FROM posted`)
     const before = new Map(posted.map((total) => [total.place, total.before]))
     const others = tallies.filter((_, index) => !before.has(index + 1))
     const begun =
       others.length === 0
-        ? []
-        : yield* records()(
+        ? 0
+        : yield* returnedCount(
             sql`${beginning(
               sql,
               organizationId,
@@ -33,7 +37,7 @@ const postInSteps = (sql: PgClient.PgClient) =>
               at,
             )}`,
           )
-    const taken = posted.length + begun.length
+    const taken = posted.length + begun
     if (taken < tallies.length) return taken
     const keyOf = ({ tally }: TalliedEvent) => tallies[tally - 1]
     yield* executed(sql`

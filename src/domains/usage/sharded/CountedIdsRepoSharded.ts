@@ -1,9 +1,8 @@
 /** {@link CountedIdsRepo} on Citus, which would send what a WITH query has inserted to all workers. */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer } from "effect"
-import { records } from "../../../kernel/database/Statements.ts"
-import { CountedIdsRepo, takingIds } from "../ledger/CountedIdsRepo.ts"
-import type { EventId } from "../ledger/CountedIdsRepo.ts"
+import { decoded } from "../../../kernel/database/Statements.ts"
+import { CountedIdsRepo, EventId, takingIds } from "../ledger/CountedIdsRepo.ts"
 
 export const layer = Layer.effect(
   CountedIdsRepo,
@@ -15,9 +14,7 @@ export const layer = Layer.effect(
       // Only the end of it runs on the worker, which must not name parameters then.
       takeEventIds: (organizationId, ids, at, expiresAt) =>
         Effect.map(
-          records<EventId>()(
-            sql`${takingIds(sql, organizationId, ids, at, expiresAt)} RETURNING source, event_id AS id`,
-          ),
+          decoded(EventId)(sql`${takingIds(sql, organizationId, ids, at, expiresAt)} RETURNING source, event_id AS id`),
           (free) => (free.length === ids.length ? "all" : free),
         ),
     })

@@ -6,6 +6,7 @@ import type { Fragment } from "effect/sql/Statement"
 import { Commits } from "../../../kernel/database/Connections.ts"
 import { inEachOrganization } from "../../../kernel/database/DueOrganizations.ts"
 import { column } from "../../../kernel/database/Statements.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import type { Account } from "../ledger/Account.ts"
 import { OptimisticRepo, organizationsStored, stored } from "../ledger/optimistic/OptimisticRepo.ts"
 import { readSnapshots, snapshotSql } from "../ledger/optimistic/SnapshotSql.ts"
@@ -18,7 +19,7 @@ import { assignments, eventsOf, insertion, totalArrayNames, totalArrays } from "
  */
 export const storeWithin = (
   sql: SqlClient,
-  organizationId: string,
+  organizationId: OrganizationId,
   accounts: ReadonlyArray<Account>,
   at: Date,
 ): Fragment => {

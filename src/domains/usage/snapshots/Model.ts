@@ -1,16 +1,36 @@
-/** What an instance is granted over a future period, for products without a network: offline bundles. */
+/** What an instance is granted over a future period, for products that decide by themselves: offline bundles and snapshots. */
 import type { AggregationMethod } from "../../entitlements/Model.ts"
+import type { CheckReason } from "../rules/Decision.ts"
 
-/** A `NUMBER` in a snapshot. Amounts are decimal texts, so that no reader rounds them. */
-export interface NumberSnapshot {
-  readonly slug: string
-  readonly type: "NUMBER"
+/** What is granted of a `NUMBER`. Amounts are decimal texts, so that no reader rounds them. */
+interface NumberGrant {
   /** `-1`: unlimited. */
   readonly limit: string
   readonly overagePercent: string
+}
+
+/** A grant of a `NUMBER`, or none. */
+export type NumberTerms = NumberGrant | { readonly limit: null }
+
+/** A configuration; `null` if none is granted. */
+export type ConfigTerms = { readonly value: Readonly<Record<string, unknown>> | null }
+
+/** What is granted from an instant on (ISO 8601). */
+type Dated<Terms> = { readonly from: string } & Terms
+
+/** What is granted at the instants of a life, where it changes within. Absent where it does not. */
+interface Changing<Terms> {
+  readonly grants?: ReadonlyArray<Dated<Terms>>
+}
+
+interface NumberFacts extends Changing<NumberTerms> {
+  readonly slug: string
+  readonly type: "NUMBER"
   readonly aggregation: AggregationMethod
-  /** What is used and reserved of the period that begins at `usedFrom`. */
+  /** What is used and reserved of the period that begins at `usedFrom`. For `CONCURRENT`, how many seats are taken. */
   readonly used: string
+  /** The part of `used` that is reserved; absent if nothing is. */
+  readonly held?: string
   /** ISO 8601. */
   readonly usedFrom: string
   /** The name of its periods. */
@@ -19,10 +39,28 @@ export interface NumberSnapshot {
   readonly allowance?: string
 }
 
+/** A `NUMBER` that is granted. */
+export type NumberSnapshot = NumberFacts & NumberGrant
+
+interface BooleanSnapshot extends Changing<{ readonly value: boolean }> {
+  readonly slug: string
+  readonly type: "BOOLEAN"
+  readonly value: boolean
+}
+
+interface ConfigFacts extends Changing<ConfigTerms> {
+  readonly slug: string
+  readonly type: "CONFIG"
+}
+
+/** An entitlement that is granted. Its own terms are the lowest of the life, whatever its `grants` say. */
 export type EntitlementSnapshot =
   | NumberSnapshot
-  | { readonly slug: string; readonly type: "BOOLEAN"; readonly value: boolean }
-  | { readonly slug: string; readonly type: "CONFIG"; readonly value: Readonly<Record<string, unknown>> }
+  | BooleanSnapshot
+  | (ConfigFacts & { readonly value: Readonly<Record<string, unknown>> })
+
+/** An entitlement, whether or not it is granted. */
+export type EntitlementStanding = (NumberFacts & NumberTerms) | BooleanSnapshot | (ConfigFacts & ConfigTerms)
 
 /** The periods of one name: a first start and a length in seconds, or all starts (ISO 8601). */
 export type PeriodStarts =
@@ -41,11 +79,25 @@ export interface Grants {
   readonly periods: Readonly<Record<string, PeriodStarts>>
 }
 
+/** The standing of an instance with all entitlements over a future period of time. */
+export interface Standings {
+  readonly entitlements: ReadonlyArray<EntitlementStanding>
+  readonly periods: Readonly<Record<string, PeriodStarts>>
+  /** Whether these are all entitlements of the organization. */
+  readonly complete: boolean
+  /** The reason that a check of 1 has now, of each `NUMBER`. */
+  readonly reasons: Readonly<Record<string, CheckReason>>
+}
+
 /** The terms of an instance at an instant. */
 export interface TermsSnapshot {
   readonly startLicenseDate: Date
+  /** When the term ends and grace begins; `null` if it never does. */
+  readonly endLicenseDate: Date | null
   /** When access ends, after the grace period; `null` if it never does. */
   readonly accessEnd: Date | null
   /** What is granted during all of this time. */
   readonly grantsOver: (life: Life) => Grants
+  /** The standing with each entitlement during all of this time, those that are not granted included. */
+  readonly standingsOver: (life: Life) => Standings
 }

@@ -7,31 +7,23 @@ import { decimalText } from "../../../kernel/values/Decimal.ts"
 import type { AggregationMethod, ResetAnchor, ResetPeriod } from "../../entitlements/Model.ts"
 import { capOf, isUnlimited } from "../rules/Decision.ts"
 import type { Grant } from "../rules/Decision.ts"
-import { configurationOf, grantOf } from "../rules/Grants.ts"
-import type { GrantedTerms } from "../rules/Grants.ts"
+import { configurationOf, grantsDuring } from "../rules/Grant.ts"
+import type { DatedGrant } from "../rules/Grant.ts"
 import { limitOf } from "../rules/Limits.ts"
 import type { Limit } from "../rules/Limits.ts"
 import { periodAt } from "../rules/Period.ts"
 import type { CheckedEntitlement } from "../rules/Terms.ts"
-import type { EntitlementSnapshot, Life, PeriodStarts } from "./Model.ts"
+import type { ConfigTerms, EntitlementSnapshot, EntitlementStanding, Life, NumberTerms, PeriodStarts } from "./Model.ts"
 
 /** An entitlement as a snapshot reads it. */
 export type SnapshotRow = CheckedEntitlement & { readonly aggregationMethod: AggregationMethod | null }
 
-/** What is used of an entitlement in the present period. */
-interface Used {
+/** What is used and reserved of an entitlement in the present period. */
+export interface Used {
   readonly amount: BigDecimal.BigDecimal
+  /** The part of it that is reserved. */
+  readonly held: BigDecimal.BigDecimal
   readonly from: Date
-}
-
-/** The grants at the instants of a lifetime at which the grant may change. */
-const grantsDuring = (terms: GrantedTerms, { from, until }: Life): ReadonlyArray<Grant | null> => {
-  const { endsAt = null, startsAt = null } = terms.override ?? {}
-  const changes = [startsAt, endsAt].flatMap((text) => {
-    const at = text === null ? from : new Date(text)
-    return at > from && at < until ? [at] : []
-  })
-  return [from, ...changes].map((at) => grantOf(terms, at))
 }
 
 const isBelow = (one: Limit, other: Limit): boolean => {
@@ -55,51 +47,102 @@ const leastLimit = (grants: ReadonlyArray<Grant | null>): Limit | null => {
 const periodName = (resetPeriod: ResetPeriod | null, resetAnchor: ResetAnchor | null): string =>
   resetPeriod === null ? "LIFETIME" : `${resetPeriod}/${resetAnchor ?? "CALENDAR"}`
 
-const numberOver = (row: SnapshotRow, slug: string, grants: ReadonlyArray<Grant | null>, used: Used) => {
-  const limit = leastLimit(grants)
-  return limit === null
-    ? null
-    : ({
-        slug,
-        type: "NUMBER",
+/** Before everything, so that the grants of a snapshot do not change with the instant at which it is made. */
+const ALWAYS = "1970-01-01T00:00:00.000Z"
+
+/**
+ * What is granted from which instant on, where it differs from the terms of the whole life: nothing where it never changes.
+ */
+const changesOf = <Terms extends object>(
+  whole: Terms,
+  grants: ReadonlyArray<DatedGrant>,
+  termsOf: (grant: Grant | null) => Terms,
+): { readonly grants?: ReadonlyArray<{ readonly from: string } & Terms> } => {
+  if (grants.length === 1) return {}
+  let last = JSON.stringify(whole)
+  const changes = grants.flatMap(({ from, grant }) => {
+    const terms = termsOf(grant)
+    const text = JSON.stringify(terms)
+    if (text === last) return []
+    last = text
+    return [{ from: from?.toISOString() ?? ALWAYS, ...terms }]
+  })
+  return changes.length === 0 ? {} : { grants: changes }
+}
+
+const numberTerms = (limit: Limit | null): NumberTerms =>
+  limit === null
+    ? { limit: null }
+    : {
         limit: decimalText(limit.value),
         overagePercent: decimalText(BigDecimal.fromNumberUnsafe(limit.overagePercent)),
-        aggregation: row.aggregationMethod ?? "SUM",
-        used: decimalText(used.amount),
-        usedFrom: used.from.toISOString(),
-        period: periodName(row.resetPeriod, row.resetAnchor),
-      } as const)
+      }
+
+const numberOver = (row: SnapshotRow, grants: ReadonlyArray<DatedGrant>, used: Used): EntitlementStanding => {
+  const terms = numberTerms(leastLimit(grants.map(({ grant }) => grant)))
+  return {
+    slug: row.entitlement,
+    type: "NUMBER",
+    ...terms,
+    ...changesOf(terms, grants, (grant) => numberTerms(limitOf(grant))),
+    aggregation: row.aggregationMethod ?? "SUM",
+    used: decimalText(used.amount),
+    ...(BigDecimal.isZero(used.held) ? {} : { held: decimalText(used.held) }),
+    usedFrom: used.from.toISOString(),
+    period: periodName(row.resetPeriod, row.resetAnchor),
+  }
+}
+
+const booleanOver = (slug: string, grants: ReadonlyArray<DatedGrant>): EntitlementStanding => {
+  const termsOf = (grant: Grant | null) => ({ value: grant?.value === true })
+  const terms = { value: grants.every(({ grant }) => termsOf(grant).value) }
+  return { slug, type: "BOOLEAN", ...terms, ...changesOf(terms, grants, termsOf) }
 }
 
 /** Configurations have no order, so one that changes is not granted: neither value would be safe. */
 const configurationOver = (
-  { configuration }: SnapshotRow,
-  grants: ReadonlyArray<Grant | null>,
-): Readonly<Record<string, unknown>> | null => {
-  const texts = new Set(
-    grants.map((grant) => JSON.stringify(grant === null ? null : configurationOf(grant, configuration))),
-  )
-  const [first] = grants
-  return texts.size === 1 && first !== undefined && first !== null ? configurationOf(first, configuration) : null
+  { configuration, entitlement: slug }: SnapshotRow,
+  grants: ReadonlyArray<DatedGrant>,
+): EntitlementStanding => {
+  const termsOf = (grant: Grant | null): ConfigTerms => ({
+    value: grant === null ? null : configurationOf(grant, configuration),
+  })
+  const [first, ...others] = grants.map(({ grant }) => termsOf(grant))
+  const text = JSON.stringify(first)
+  const isConstant = first !== undefined && others.every((terms) => JSON.stringify(terms) === text)
+  const terms = isConstant ? first : { value: null }
+  return { slug, type: "CONFIG", ...terms, ...changesOf(terms, grants, termsOf) }
 }
+
+/**
+ * The standing with an entitlement during the whole lifetime, whether or not it is granted. `null` for a `NUMBER` without usage.
+ */
+export const standingOver = (row: SnapshotRow, used: Used | null, life: Life): EntitlementStanding | null => {
+  const grants = grantsDuring(row, life)
+  if (row.type === "NUMBER") return used === null ? null : numberOver(row, grants, used)
+  return row.type === "BOOLEAN" ? booleanOver(row.entitlement, grants) : configurationOver(row, grants)
+}
+
+/** Whether an entitlement has no grant at any instant of the life. */
+export const isNeverGranted = (standing: EntitlementStanding): boolean => {
+  if (standing.grants !== undefined) return false
+  return standing.type === "NUMBER" ? standing.limit === null : standing.value === null || standing.value === false
+}
+
+const isPromised = (standing: EntitlementStanding): standing is EntitlementSnapshot =>
+  standing.type === "NUMBER" ? standing.limit !== null : standing.value !== null
 
 /**
  * What is granted of an entitlement during the whole lifetime; `null` if nothing is. Seats (`CONCURRENT`) are never granted, because only
  * the service knows how many are in use.
  */
 export const grantOver = (row: SnapshotRow, used: Used | null, life: Life): EntitlementSnapshot | null => {
-  const grants = grantsDuring(row, life)
-  const slug = row.entitlement
-  if (row.type === "NUMBER") {
-    return used === null || row.aggregationMethod === "CONCURRENT" ? null : numberOver(row, slug, grants, used)
-  }
-  if (row.type === "BOOLEAN") {
-    return grants.every((grant) => typeof grant?.value === "boolean")
-      ? { slug, type: "BOOLEAN", value: grants.every((grant) => grant?.value === true) }
-      : null
-  }
-  const value = configurationOver(row, grants)
-  return value === null ? null : { slug, type: "CONFIG", value }
+  if (row.aggregationMethod === "CONCURRENT") return null
+  // A `BOOLEAN` that is not granted is no entry, unlike one that is granted as `false`.
+  if (row.type === "BOOLEAN" && grantsDuring(row, life).some(({ grant }) => typeof grant?.value !== "boolean"))
+    return null
+  const standing = standingOver(row, used, life)
+  return standing !== null && isPromised(standing) ? standing : null
 }
 
 const FIXED_SECONDS: Partial<Record<ResetPeriod, number>> = { HOUR: 3_600, DAY: 86_400, WEEK: 604_800 }

@@ -5,6 +5,7 @@
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
 import { MAX_LIFETIME_SECONDS } from "../rules/Held.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 
 /** A meter, as SQL. */
 export interface HeldMeter {
@@ -24,6 +25,11 @@ export interface HeldBounds {
   readonly ends?: string
 }
 
+/** The bounds of a reader that knows the start of the period, as SQL. A tranche holds units of its own period alone. */
+interface PeriodBounds extends HeldBounds {
+  readonly period: string
+}
+
 /** The longest life of a reservation, and an hour by which the clocks of two nodes may differ. */
 const LIFETIME_BOUND = `interval '${MAX_LIFETIME_SECONDS / 3600 + 1} hours'`
 
@@ -41,6 +47,8 @@ const isHeld = (bounds: HeldBounds): string =>
     bounds.known === undefined ? "" : ` AND expires_at <= ${bounds.at} + ${LIFETIME_BOUND}`
   }${isCreated("created_at", bounds)}`
 
+const isOfPeriod = (period: string): string => `(ledger IS NULL OR period_start = ${period})`
+
 /** Whether a reservation held its quantity at an instant of the past, whatever has become of it. */
 const wasHeld = (at: string): string =>
   `created_at <= ${at} AND created_at > ${at} - ${LIFETIME_BOUND} AND expires_at > ${at}
@@ -57,9 +65,18 @@ const sumOf = (sql: SqlClient, meter: HeldMeter, condition: string): Fragment =>
       SELECT sum(quantity) AS quantity FROM usage_reservations
       WHERE ${ofMeter(sql, meter)} AND ${sql.literal(condition)}`
 
-/** The quantity that reservations hold; `null` without any. */
-export const reservedQuantity = (sql: SqlClient, meter: HeldMeter, bounds: HeldBounds): Fragment =>
-  sumOf(sql, meter, isHeld(bounds))
+/** The quantity that reservations, and the tranches of the period, hold; `null` without any. */
+export const reservedQuantity = (sql: SqlClient, meter: HeldMeter, bounds: PeriodBounds): Fragment =>
+  sumOf(sql, meter, `${isHeld(bounds)} AND ${isOfPeriod(bounds.period)}`)
+
+/**
+ * The quantity that reservations hold, and as `tranches` what the tranches of the period do, which starts at a total that may be another
+ * one; `null` without any.
+ */
+export const reservedApart = (sql: SqlClient, meter: HeldMeter, { period, ...bounds }: PeriodBounds): Fragment => sql`
+      SELECT sum(quantity) FILTER (WHERE ledger IS NULL) AS quantity,
+        sum(quantity) FILTER (WHERE period_start = ${sql.literal(period)} AND ledger IS NOT NULL) AS tranches
+      FROM usage_reservations WHERE ${ofMeter(sql, meter)} AND ${sql.literal(isHeld(bounds))}`
 
 /** Whether reservations hold something of the instance, expired ones included: cheaper than to add them up. */
 export const hasReservations = (
@@ -71,7 +88,12 @@ export const hasReservations = (
           )`
 
 /** The quantity that reservations held at an instant of the past; `null` without any. */
-export const reservedInPast = (sql: SqlClient, meter: HeldMeter, at: string): Fragment => sumOf(sql, meter, wasHeld(at))
+export const reservedInPast = (sql: SqlClient, meter: HeldMeter, at: string): Fragment =>
+  sumOf(sql, meter, `ledger IS NULL AND ${wasHeld(at)}`)
+
+/** The quantity that the tranches of a period held at an instant of the past; `null` without any. */
+export const tranchesInPast = (sql: SqlClient, meter: HeldMeter, at: string, period: string): Fragment =>
+  sumOf(sql, meter, `ledger IS NOT NULL AND period_start = ${period} AND ${wasHeld(at)}`)
 
 /** The open allowances as `OpenAllowance`s; `null` without any. */
 export const openAllowances = (sql: SqlClient, meter: HeldMeter, bounds: HeldBounds): Fragment => sql`
@@ -88,12 +110,12 @@ export const ifAllowing = (sql: SqlClient, part: Fragment): Fragment =>
   sql`CASE WHEN i.allowances_until > asked.at THEN (${part}) END`
 
 /**
- * The most that is held of the meters of these instances in any period: what reservations hold, and the greatest open allowance.
- * What ledgers have brought is not subtracted, because it belongs to one period.
+ * The most that is held of the meters of these instances in any period: what reservations hold, the tranches of the period that has most
+ * of them, and the greatest open allowance. What ledgers have brought is not subtracted, because it belongs to one period.
  */
 export const mostHeld = (
   sql: SqlClient,
-  organizationId: string,
+  organizationId: OrganizationId,
   instances: ReadonlyArray<string>,
   at: Date,
 ): Fragment => {
@@ -102,9 +124,13 @@ export const mostHeld = (
         WITH given AS MATERIALIZED (SELECT ARRAY(SELECT unnest(${instances}::uuid[])) AS instances, ${at}::timestamptz AS at)
         SELECT instance_id AS "instanceId", entitlement_id AS "entitlementId", sum(quantity)::text AS quantity
         FROM (
-          SELECT instance_id, entitlement_id, quantity FROM usage_reservations
-          WHERE organization_id = ${organizationId} AND instance_id = ANY((SELECT instances FROM given)::uuid[])
-            AND ${sql.literal(isHeld(bounds))}
+          SELECT instance_id, entitlement_id, max(quantity) AS quantity FROM (
+            SELECT instance_id, entitlement_id, ledger IS NULL AS is_reserved, sum(quantity) AS quantity FROM usage_reservations
+            WHERE organization_id = ${organizationId} AND instance_id = ANY((SELECT instances FROM given)::uuid[])
+              AND ${sql.literal(isHeld(bounds))}
+            GROUP BY 1, 2, 3, CASE WHEN ledger IS NOT NULL THEN period_start END
+          ) periods
+          GROUP BY instance_id, entitlement_id, is_reserved
           UNION ALL
           SELECT instance_id, entitlement_id, max(quantity) FROM offline_allowances
           WHERE organization_id = ${organizationId} AND instance_id = ANY((SELECT instances FROM given)::uuid[])

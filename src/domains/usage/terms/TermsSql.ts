@@ -1,16 +1,18 @@
 /**
- * SQL fragments of an instance's terms: its license, grants, totals and reservations. The SQL of checks is
+ * SQL fragments of an instance's terms: its grants, totals and reservations. The SQL of checks is
  * `check/Repo.ts` (a single check), `check/hotpath/Repo.ts` (batched checks) and `check/PastRepo.ts` (checks of the
- * past). What is granted is `GrantSql.ts`, what is held `HeldSql.ts`. Usage joins tables of other domains, because a check has to read all of them in one statement.
+ * past). What is granted is `licenses/grants/GrantSql.ts`, what is held `HeldSql.ts`. A check reads tables of several domains in one
+ * statement, by fragments of their owners.
  *
  * Fragments take the `organization`: a parameter, by which a database on several servers finds the one to ask. Only a statement about
  * several organizations, for one server, takes {@link ownOrganization}.
  */
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
+import { currentAddOns } from "../../instances/addons/AddOnsSql.ts"
 import { currentOverride } from "../../instances/overrides/OverridesSql.ts"
-import { grantJoin, licensedConfiguration, licensedTerms } from "./GrantSql.ts"
-import { broughtIn, ifAllowing, openAllowances, reservedQuantity } from "./HeldSql.ts"
+import { grantJoin, licensedConfiguration, licensedTerms } from "../../licenses/grants/GrantSql.ts"
+import { broughtIn, ifAllowing, openAllowances, reservedApart } from "./HeldSql.ts"
 import type { HeldBounds, HeldMeter } from "./HeldSql.ts"
 
 /** The instant of a check. */
@@ -26,14 +28,6 @@ export const ownOrganization = (sql: SqlClient): Fragment => sql.literal("i.orga
 /** The columns that only an explanation shows: of the license `l`, its family `f` and its grant `g`. */
 export const explainedColumns = `, jsonb_build_object('version', l.version::text, 'family', f.slug, 'lifecycleState',
     l.lifecycle_state) AS facts, ${licensedConfiguration}`
-
-/** The family `f` of the license `l`. */
-export const familyJoin = `JOIN license_families f ON f.organization_id = l.organization_id AND f.id = l.family_id`
-
-/** The license `l` of the instance `i`, by one index look-up whatever the statistics are. */
-export const licenseJoin = (sql: SqlClient, organization: Fragment): Fragment => sql`CROSS JOIN LATERAL (
-      SELECT slug, grace_days FROM licenses WHERE organization_id = ${organization} AND id = i.license_id OFFSET 0
-    ) l`
 
 /**
  * The totals `t` of the instance `i` and the entitlement `e` that may belong to the period of `asked.at`. The caller
@@ -92,16 +86,16 @@ export const checkedColumns = (sql: SqlClient, organization: Fragment): Fragment
   ${sql.literal(`i.slug AS instance, l.slug AS license, i.start_license_date AS "startLicenseDate",
   i.end_license_date AS "endLicenseDate", ${graceDays}, e.slug AS entitlement, e.type, e.reset_period AS "resetPeriod",
   e.reset_anchor AS "resetAnchor",
-  ${licensedTerms}, ${currentOverride},
+  ${licensedTerms}, ${currentOverride}`)}, ${currentAddOns(sql, organization)}, ${sql.literal(`
   CASE e.aggregation_method WHEN 'CONCURRENT' THEN i.start_license_date ELSE t.period_start END AS "periodStart"`)},
   CASE e.aggregation_method WHEN 'CONCURRENT' THEN (${liveLeases(sql, organization, "e.id")})::text ELSE t.value::text END AS used,
-  h.quantity::text AS held, ${checkedAllowances(sql, organization)}, ${broughtInTotal(sql, organization)}`
+  h.quantity::text AS held, h.tranches::text AS tranches, ${checkedAllowances(sql, organization)}, ${broughtInTotal(sql, organization)}`
 
 /** The grant, the totals and the reserved quantity of the entitlement `e`. */
 export const grantsAndUsageJoins = (sql: SqlClient, organization: Fragment): Fragment => sql`
     ${grantJoin(sql, organization)}
     ${totalsAround(sql, organization, "t.period_start, t.value")}
     LEFT JOIN LATERAL (
-      ${reservedQuantity(sql, meterOfInstance(organization), checkedBounds)}
+      ${reservedApart(sql, meterOfInstance(organization), { ...checkedBounds, period: "t.period_start" })}
       OFFSET 0
     ) h ON true`

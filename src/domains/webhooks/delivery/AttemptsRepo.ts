@@ -1,27 +1,30 @@
 /** SQL of attempts: what they send, and what their outcomes change. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
 import { AttemptEnds } from "../../../kernel/database/Connections.ts"
 import { isRemoved } from "../../../kernel/database/RemovedOrganizations.ts"
-import { column, records } from "../../../kernel/database/Statements.ts"
+import { column, decoded } from "../../../kernel/database/Statements.ts"
+import { eventContent } from "../../events/EventsSql.ts"
 import { endpointName, TEST_EVENT } from "../Model.ts"
-import type { FoundEvent } from "../Payload.ts"
+import { FoundEvent } from "../Payload.ts"
 import type { ClaimedRow } from "../queue/QueueRepo.ts"
-import { outcomeSql } from "./OutcomeSql.ts"
-import type { AttemptRow, EndpointHealth, FoundLease, LookUp } from "./OutcomeSql.ts"
+import { FoundLease, outcomeSql } from "./OutcomeSql.ts"
+import type { AttemptRow, EndpointHealth, LookUp } from "./OutcomeSql.ts"
 
 /**
  * What a claimed delivery sends. `url` is `null` if its endpoint or organization has ended, the last four if its event is no longer
  * stored.
  */
-interface Subject extends FoundEvent {
-  readonly lease: string
-  readonly url: string | null
+const Subject = Schema.Struct({
+  ...FoundEvent.fields,
+  lease: Schema.String,
+  url: Schema.NullOr(Schema.String),
   /** The active secrets, newest first. */
-  readonly sealed: ReadonlyArray<string>
-}
+  sealed: Schema.Array(Schema.String),
+})
+type Subject = typeof Subject.Type
 
 interface AttemptQueries {
   /** Finds what these claims send. Run it with `QueueTransactions`, so that each claim is looked up by index. */
@@ -76,7 +79,7 @@ export const storeOutcomesBy = (store: Store) => {
 
 /** Finds what claims send. They are of the `organization`, which may be a column. */
 export const findSubjects = (sql: SqlClient, rows: ReadonlyArray<ClaimedRow>, at: Date, organization: Fragment) =>
-  records<Subject>()(sql`
+  decoded(Subject)(sql`
       SELECT claimed.lease, endpoint.url, event.type, event.occurred_at AS "occurredAt", event.actor,
         event.data::text AS data, event.previous::text AS previous,
         ARRAY(SELECT secret.sealed FROM webhook_secrets secret
@@ -95,9 +98,7 @@ export const findSubjects = (sql: SqlClient, rows: ReadonlyArray<ClaimedRow>, at
           AND (disabled_at IS NULL OR claimed."eventName" = ${TEST_EVENT})
           AND NOT ${sql.literal(isRemoved("webhook_endpoints.organization_id"))} OFFSET 0
       ) endpoint ON true
-      LEFT JOIN LATERAL (
-        SELECT type, occurred_at, actor, data, previous FROM events
-        WHERE organization_id = ${organization} AND id = claimed."eventId" OFFSET 0
+      LEFT JOIN LATERAL (${eventContent(sql, organization, `claimed."eventId"`)} OFFSET 0
       ) event ON true`)
 
 const make = Effect.gen(function* () {
@@ -112,7 +113,7 @@ const make = Effect.gen(function* () {
    */
   const storeVisible: Store = (rows, healths, lookUp) => {
     const { isLeaseValid, isRecorded } = parts.lookUps[lookUp]
-    return records<FoundLease>()(
+    return decoded(FoundLease)(
       ask(
         (connection) => connection`
       WITH made AS MATERIALIZED (${parts.made(rows)}

@@ -5,6 +5,7 @@
  */
 import { Deferred, Duration, Effect, Exit } from "effect"
 import type { Option } from "effect"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 
 /** An endpoint that responds within this time is fast. */
 const MAX_FAST_MS = 100
@@ -22,7 +23,7 @@ export const makeSpeedTracker = () => {
     isFast: (endpointId: string): boolean => fast.has(endpointId),
 
     /** Selects the fast endpoints of these claims, and the organizations that have no slow endpoint among them. */
-    selectFast: (claims: ReadonlyArray<{ readonly organizationId: string; readonly endpointId: string }>) => {
+    selectFast: (claims: ReadonlyArray<{ readonly organizationId: OrganizationId; readonly endpointId: string }>) => {
       const fastEndpoints = new Set<string>()
       const slowOrganizations = new Set<string>()
       for (const { endpointId, organizationId } of claims) {

@@ -49,10 +49,7 @@ export class Deliveries extends Context.Service<
     readonly deliverDue: Effect.Effect<number>
   }
 >()("keyshelf/webhooks/delivery/Deliveries") {
-  static readonly layer = Layer.effect(
-    Deliveries,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(Deliveries, make))
 }
 
 /** Makes attempts, and measures how fast their endpoints respond. */

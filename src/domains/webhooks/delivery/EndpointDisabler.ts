@@ -1,6 +1,6 @@
 /** Disables endpoints whose deliveries have all failed for too long. */
 import { Context, Duration, Effect, Layer, Metric, Option } from "effect"
-import { platformIdentity } from "../../../kernel/contract/Caller.ts"
+import { bySystem, platformIdentity } from "../../../kernel/contract/Caller.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { Events } from "../../events/Service.ts"
 import { DeliveryLimits } from "../DeliveryLimits.ts"
@@ -39,7 +39,7 @@ export class EndpointDisabler extends Context.Service<
         })
         if (Option.isNone(endpoint)) return
         yield* backlogs.deleteBatch({ organizationId, endpointId })
-        yield* events.emit({ organizationId, actor: platformIdentity }, "WEBHOOK_ENDPOINT_DISABLED", endpoint.value)
+        yield* events.emit({ ...bySystem, organizationId }, "WEBHOOK_ENDPOINT_DISABLED", endpoint.value)
         yield* Metric.update(metrics.disabledEndpoints, 1)
       })
 

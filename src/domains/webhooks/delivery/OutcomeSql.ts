@@ -1,12 +1,14 @@
 /** Parts of the statements that store outcomes of attempts. */
+import { Schema } from "effect"
 import type { PgClient } from "@effect/sql-pg"
 import { column } from "../../../kernel/database/Statements.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 
 /** An ended attempt. Its state and next attempt are stored only if its lease was still valid. */
 export interface AttemptRow {
   /** Where the delivery was when it was claimed. */
   readonly location: string
-  readonly organizationId: string
+  readonly organizationId: OrganizationId
   readonly timestamp: Date
   readonly id: string
   readonly deliveryId: string
@@ -27,7 +29,7 @@ export interface AttemptRow {
 
 /** An endpoint after a group of outcomes. */
 export interface EndpointHealth {
-  readonly organizationId: string
+  readonly organizationId: OrganizationId
   readonly endpointId: string
   /** Whether one of the outcomes was a success. */
   readonly succeeded: boolean
@@ -133,7 +135,5 @@ export const outcomeSql = (sql: PgClient.PgClient) => {
 export type LookUp = keyof ReturnType<typeof outcomeSql>["lookUps"]
 
 /** A lease whose delivery was found and locked. */
-export interface FoundLease {
-  readonly lease: string
-  readonly isSettled: boolean
-}
+export const FoundLease = Schema.Struct({ lease: Schema.String, isSettled: Schema.Boolean })
+export type FoundLease = typeof FoundLease.Type

@@ -3,6 +3,7 @@ import { Context, Duration, Effect, Layer, Redacted } from "effect"
 import { createHmac } from "node:crypto"
 import { OutboundHttp } from "../../../kernel/ports/OutboundHttp.ts"
 import type { OutboundError, OutboundFailure } from "../../../kernel/ports/OutboundHttp.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { DeliveryLimits } from "../DeliveryLimits.ts"
 
 /** The maximum size of a stored response body. */
@@ -10,7 +11,7 @@ const MAX_RESPONSE_BYTES = 16 * 1024
 
 /** One request to an endpoint. */
 export interface WebhookRequest {
-  readonly organizationId: string
+  readonly organizationId: OrganizationId
   readonly endpointId: string
   readonly deliveryId: string
   readonly eventId: string

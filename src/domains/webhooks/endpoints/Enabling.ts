@@ -27,6 +27,7 @@ export const enabling = Effect.gen(function* () {
           ...current,
           disabledAt: null,
           disabledReason: null,
+          failingSince: null,
           updatedAt: yield* now,
           updatedBy: caller.actor,
         }

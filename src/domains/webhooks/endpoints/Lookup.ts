@@ -4,6 +4,7 @@ import { Caller } from "../../../kernel/contract/Caller.ts"
 import { noSuch } from "../../../kernel/contract/Problem.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import type { Transaction } from "../../../kernel/database/Transactions.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { WebhookEndpointNotFound } from "../Errors.ts"
 import type { WebhookEndpoint } from "../Model.ts"
 import { EndpointsRepo } from "./Repo.ts"
@@ -19,9 +20,9 @@ export const lookup = Effect.gen(function* () {
   })
 
   return {
-    find: (organizationId: string, id: string) => required(id, repo.findById(organizationId, id)),
+    find: (organizationId: OrganizationId, id: string) => required(id, repo.findById(organizationId, id)),
 
-    lockShared: (organizationId: string, id: string) => required(id, repo.lockForShare(organizationId, id)),
+    lockShared: (organizationId: OrganizationId, id: string) => required(id, repo.lockForShare(organizationId, id)),
 
     /** Runs a change of an endpoint in a transaction that has locked its row. */
     withLock: Effect.fnUntraced(function* <A, E>(

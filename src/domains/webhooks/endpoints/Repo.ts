@@ -1,54 +1,62 @@
 /** SQL of webhook endpoints and their secrets. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer } from "effect"
-import type { Option } from "effect"
+import { Context, Effect, Layer, Option, Schema } from "effect"
 import type { Fragment } from "effect/sql/Statement"
 import { idBefore } from "../../../kernel/contract/Page.ts"
 import type { Position } from "../../../kernel/contract/Page.ts"
 import { isRemoved } from "../../../kernel/database/RemovedOrganizations.ts"
-import { column, advisoryLock, record, records } from "../../../kernel/database/Statements.ts"
+import {
+  advisoryLock,
+  column,
+  decoded,
+  decodedOne,
+  decodedValue,
+  executed,
+  record,
+  records,
+} from "../../../kernel/database/Statements.ts"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
-import type { EndpointKey, WebhookEndpoint } from "../Model.ts"
+import { OrganizationId } from "../../../kernel/values/Identifiers.ts"
+import { EndpointKey, WebhookEndpoint } from "../Model.ts"
 
 /** An enabled endpoint. */
-export interface Subscriber {
-  readonly organizationId: string
-  readonly id: string
-  readonly eventNames: ReadonlyArray<string>
-  readonly createdAt: Date
-}
+const Subscriber = Schema.Struct({
+  organizationId: OrganizationId,
+  id: Schema.String,
+  eventNames: Schema.Array(Schema.String),
+  createdAt: Schema.Date,
+})
+export type Subscriber = typeof Subscriber.Type
 
 /** A stored secret. */
-interface SealedSecret {
-  readonly id: string
-  readonly sealed: string
-}
+const SealedSecret = Schema.Struct({ id: Schema.String, sealed: Schema.String })
+type SealedSecret = typeof SealedSecret.Type
 
 interface EndpointQueries {
   /** Counts the endpoints. Until the transaction ends, other creations of this organization wait. */
-  readonly lockAndCount: (organizationId: string) => Effect.Effect<number>
+  readonly lockAndCount: (organizationId: OrganizationId) => Effect.Effect<number>
   /** Stores an endpoint, without secrets. */
-  readonly insert: (organizationId: string, row: WebhookEndpoint) => Effect.Effect<void>
+  readonly insert: (organizationId: OrganizationId, row: WebhookEndpoint) => Effect.Effect<void>
   /** Finds an endpoint by its id. */
-  readonly findById: (organizationId: string, id: string) => Effect.Effect<Option.Option<WebhookEndpoint>>
+  readonly findById: (organizationId: OrganizationId, id: string) => Effect.Effect<Option.Option<WebhookEndpoint>>
   /** Up to `count` endpoints of an organization, from the newest on, after a position. */
   readonly list: (
-    organizationId: string,
+    organizationId: OrganizationId,
     after: Position | null,
     count: number,
   ) => Effect.Effect<ReadonlyArray<WebhookEndpoint>>
   /** Locks the row for a change. */
-  readonly lockById: (organizationId: string, id: string) => Effect.Effect<Option.Option<WebhookEndpoint>>
+  readonly lockById: (organizationId: OrganizationId, id: string) => Effect.Effect<Option.Option<WebhookEndpoint>>
   /** Locks the row against changes, disabling and deletion until the transaction ends. */
-  readonly lockForShare: (organizationId: string, id: string) => Effect.Effect<Option.Option<WebhookEndpoint>>
+  readonly lockForShare: (organizationId: OrganizationId, id: string) => Effect.Effect<Option.Option<WebhookEndpoint>>
   /** Stores the URL, the event names and the description of a locked endpoint. */
-  readonly update: (organizationId: string, row: WebhookEndpoint) => Effect.Effect<void>
+  readonly update: (organizationId: OrganizationId, row: WebhookEndpoint) => Effect.Effect<void>
   /** Enables an endpoint, and clears since when it fails. */
-  readonly enable: (organizationId: string, row: WebhookEndpoint) => Effect.Effect<void>
+  readonly enable: (organizationId: OrganizationId, row: WebhookEndpoint) => Effect.Effect<void>
   /** Deletes an endpoint. The foreign key deletes its secrets. */
-  readonly delete: (organizationId: string, id: string) => Effect.Effect<void>
+  readonly delete: (organizationId: OrganizationId, id: string) => Effect.Effect<void>
   /** Finds the enabled endpoints of these organizations, unless they are removed. None of them can end before the transaction does. */
-  readonly findSubscribers: (organizationIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Subscriber>>
+  readonly findSubscribers: (organizationIds: ReadonlyArray<OrganizationId>) => Effect.Effect<ReadonlyArray<Subscriber>>
   /** Finds those of these endpoints that are enabled and have only failed since the given time or longer. */
   readonly findFailingSince: (
     endpoints: ReadonlyArray<EndpointKey>,
@@ -58,7 +66,7 @@ interface EndpointQueries {
    * Disables an enabled endpoint that has only failed since the given time or longer. Returns it after the change.
    */
   readonly disableFailing: (
-    organizationId: string,
+    organizationId: OrganizationId,
     id: string,
     change: {
       readonly since: Date
@@ -69,44 +77,48 @@ interface EndpointQueries {
   ) => Effect.Effect<Option.Option<WebhookEndpoint>>
   /** Stores a secret of an endpoint, without an expiry. */
   readonly insertSecret: (
-    organizationId: string,
+    organizationId: OrganizationId,
     endpointId: string,
     secret: SealedSecret & {
       readonly createdAt: Date
     },
   ) => Effect.Effect<void>
   /** Sets the expiry of all secrets that have none yet. */
-  readonly expireSecrets: (organizationId: string, endpointId: string, expiresAt: Date) => Effect.Effect<void>
+  readonly expireSecrets: (organizationId: OrganizationId, endpointId: string, expiresAt: Date) => Effect.Effect<void>
   /** Deletes expired secrets, and all but the newest `max`. */
-  readonly deleteSecrets: (organizationId: string, endpointId: string, at: Date, max: number) => Effect.Effect<void>
+  readonly deleteSecrets: (
+    organizationId: OrganizationId,
+    endpointId: string,
+    at: Date,
+    max: number,
+  ) => Effect.Effect<void>
   /** Finds the secrets that are active at this time, newest first. */
   readonly findActiveSecrets: (
-    organizationId: string,
+    organizationId: OrganizationId,
     endpointId: string,
     at: Date,
   ) => Effect.Effect<ReadonlyArray<SealedSecret>>
 }
+
+const countIn = decodedValue("count", Schema.Int)
 
 const endpoints = (sql: PgClient.PgClient, columns: Fragment) =>
   ({
     lockAndCount: (organizationId) =>
       advisoryLock(sql, `webhook-endpoints/${organizationId}`).pipe(
         Effect.andThen(
-          Effect.orDie(sql<{ count: number }>`
-            SELECT count(*)::int AS count FROM webhook_endpoints WHERE organization_id = ${organizationId}`),
+          countIn(sql`SELECT count(*)::int AS count FROM webhook_endpoints WHERE organization_id = ${organizationId}`),
         ),
-        Effect.map(([row]) => row?.count ?? 0),
+        Effect.map(Option.getOrThrow),
       ),
 
     insert: (organizationId, row) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          INSERT INTO webhook_endpoints (organization_id, id, url, event_names, description, disabled_at, disabled_reason,
-            created_at, created_by, updated_at, updated_by)
-          VALUES (${organizationId}, ${row.id}, ${row.url}, ${row.eventNames}::text[], ${row.description},
-            ${row.disabledAt}, ${row.disabledReason}, ${row.createdAt}, ${sql.json(row.createdBy)}, ${row.updatedAt},
-            ${sql.json(row.updatedBy)})`),
-      ),
+      executed(sql`
+        INSERT INTO webhook_endpoints (organization_id, id, url, event_names, description, disabled_at, disabled_reason,
+          created_at, created_by, updated_at, updated_by)
+        VALUES (${organizationId}, ${row.id}, ${row.url}, ${row.eventNames}::text[], ${row.description},
+          ${row.disabledAt}, ${row.disabledReason}, ${row.createdAt}, ${sql.json(row.createdBy)}, ${row.updatedAt},
+          ${sql.json(row.updatedBy)})`),
 
     findById: (organizationId, id) =>
       record<WebhookEndpoint>()(
@@ -120,40 +132,34 @@ const endpoints = (sql: PgClient.PgClient, columns: Fragment) =>
         ORDER BY id DESC LIMIT ${count}`),
 
     lockById: (organizationId, id) =>
-      record<WebhookEndpoint>()(sql`
+      decodedOne(WebhookEndpoint)(sql`
         SELECT ${columns} FROM webhook_endpoints WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`),
 
     lockForShare: (organizationId, id) =>
-      record<WebhookEndpoint>()(sql`
+      decodedOne(WebhookEndpoint)(sql`
         SELECT ${columns} FROM webhook_endpoints WHERE organization_id = ${organizationId} AND id = ${id} FOR SHARE`),
 
     update: (organizationId, row) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          UPDATE webhook_endpoints SET url = ${row.url}, event_names = ${row.eventNames}::text[],
-            description = ${row.description}, updated_at = ${row.updatedAt}, updated_by = ${sql.json(row.updatedBy)}
-          WHERE organization_id = ${organizationId} AND id = ${row.id}`),
-      ),
+      executed(sql`
+        UPDATE webhook_endpoints SET url = ${row.url}, event_names = ${row.eventNames}::text[],
+          description = ${row.description}, updated_at = ${row.updatedAt}, updated_by = ${sql.json(row.updatedBy)}
+        WHERE organization_id = ${organizationId} AND id = ${row.id}`),
 
     enable: (organizationId, row) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          UPDATE webhook_endpoints SET disabled_at = NULL, disabled_reason = NULL, failing_since = NULL,
-            updated_at = ${row.updatedAt}, updated_by = ${sql.json(row.updatedBy)}
-          WHERE organization_id = ${organizationId} AND id = ${row.id}`),
-      ),
+      executed(sql`
+        UPDATE webhook_endpoints SET disabled_at = NULL, disabled_reason = NULL, failing_since = NULL,
+          updated_at = ${row.updatedAt}, updated_by = ${sql.json(row.updatedBy)}
+        WHERE organization_id = ${organizationId} AND id = ${row.id}`),
 
     delete: (organizationId, id) =>
-      Effect.asVoid(
-        Effect.orDie(sql`DELETE FROM webhook_endpoints WHERE organization_id = ${organizationId} AND id = ${id}`),
-      ),
+      executed(sql`DELETE FROM webhook_endpoints WHERE organization_id = ${organizationId} AND id = ${id}`),
   }) satisfies Partial<EndpointQueries>
 
 /** The endpoints that get deliveries, and those that have failed for too long. */
 const deliveryTargets = (sql: PgClient.PgClient, columns: Fragment) =>
   ({
     findSubscribers: (organizationIds) =>
-      records<Subscriber>()(sql`
+      decoded(Subscriber)(sql`
         SELECT organization_id AS "organizationId", id, event_names AS "eventNames", created_at AS "createdAt"
         FROM webhook_endpoints
         WHERE organization_id = ANY(${organizationIds}::uuid[]) AND disabled_at IS NULL
@@ -161,7 +167,7 @@ const deliveryTargets = (sql: PgClient.PgClient, columns: Fragment) =>
         ORDER BY organization_id, id FOR SHARE`),
 
     findFailingSince: (endpoints, since) =>
-      records<EndpointKey>()(sql`
+      decoded(EndpointKey)(sql`
         SELECT endpoint.organization_id AS "organizationId", endpoint.id AS "endpointId"
         FROM unnest(
           (SELECT ${column("uuid", endpoints, ({ organizationId }) => organizationId)}),
@@ -183,31 +189,25 @@ const deliveryTargets = (sql: PgClient.PgClient, columns: Fragment) =>
 const secrets = (sql: PgClient.PgClient) =>
   ({
     insertSecret: (organizationId, endpointId, secret) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          INSERT INTO webhook_secrets (organization_id, endpoint_id, id, sealed, created_at)
-          VALUES (${organizationId}, ${endpointId}, ${secret.id}, ${secret.sealed}, ${secret.createdAt})`),
-      ),
+      executed(sql`
+        INSERT INTO webhook_secrets (organization_id, endpoint_id, id, sealed, created_at)
+        VALUES (${organizationId}, ${endpointId}, ${secret.id}, ${secret.sealed}, ${secret.createdAt})`),
 
     expireSecrets: (organizationId, endpointId, expiresAt) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          UPDATE webhook_secrets SET expires_at = ${expiresAt}
-          WHERE organization_id = ${organizationId} AND endpoint_id = ${endpointId} AND expires_at IS NULL`),
-      ),
+      executed(sql`
+        UPDATE webhook_secrets SET expires_at = ${expiresAt}
+        WHERE organization_id = ${organizationId} AND endpoint_id = ${endpointId} AND expires_at IS NULL`),
 
     deleteSecrets: (organizationId, endpointId, at, max) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          DELETE FROM webhook_secrets
-          WHERE organization_id = ${organizationId} AND endpoint_id = ${endpointId} AND (expires_at <= ${at} OR id IN (
-            SELECT id FROM webhook_secrets
-            WHERE organization_id = ${organizationId} AND endpoint_id = ${endpointId}
-            ORDER BY id DESC OFFSET ${max}))`),
-      ),
+      executed(sql`
+        DELETE FROM webhook_secrets
+        WHERE organization_id = ${organizationId} AND endpoint_id = ${endpointId} AND (expires_at <= ${at} OR id IN (
+          SELECT id FROM webhook_secrets
+          WHERE organization_id = ${organizationId} AND endpoint_id = ${endpointId}
+          ORDER BY id DESC OFFSET ${max}))`),
 
     findActiveSecrets: (organizationId, endpointId, at) =>
-      records<SealedSecret>()(sql`
+      decoded(SealedSecret)(sql`
         SELECT id, sealed FROM webhook_secrets
         WHERE organization_id = ${organizationId} AND endpoint_id = ${endpointId}
           AND (expires_at IS NULL OR expires_at > ${at})
@@ -217,7 +217,7 @@ const secrets = (sql: PgClient.PgClient) =>
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const columns = sql.literal(`id, url, event_names AS "eventNames", description, disabled_at AS "disabledAt",
-    disabled_reason AS "disabledReason", created_at AS "createdAt", updated_at AS "updatedAt",
+    disabled_reason AS "disabledReason", failing_since AS "failingSince", created_at AS "createdAt", updated_at AS "updatedAt",
     created_by AS "createdBy", updated_by AS "updatedBy"`)
   return {
     ...endpoints(sql, columns),

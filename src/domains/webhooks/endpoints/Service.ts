@@ -48,10 +48,7 @@ export class WebhookEndpoints extends Context.Service<
     readonly test: (id: string) => Effect.Effect<QueuedDelivery, WebhookEndpointNotFound, Caller>
   }
 >()("keyshelf/webhooks/endpoints/WebhookEndpoints") {
-  static readonly layer = Layer.effect(
-    WebhookEndpoints,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(WebhookEndpoints, make))
 }
 
 /** The changes of an endpoint that exists. */

@@ -4,6 +4,7 @@
 import { Context, Effect, Layer, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { newId } from "../../../kernel/values/Identifiers.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { makeLruCache } from "../../../kernel/concurrency/LruCache.ts"
 import { SecretBox } from "../../../kernel/ports/SecretBox.ts"
 import type { SealContext } from "../../../kernel/ports/SecretBox.ts"
@@ -21,7 +22,7 @@ const MAX_CACHED_SECRETS = 2_000
 const SECRET_BYTES = 32
 
 /** The context that a secret of an endpoint is sealed for. */
-export const secretPlace = (organizationId: string, endpointId: string): SealContext => ({
+export const secretPlace = (organizationId: OrganizationId, endpointId: string): SealContext => ({
   purpose: "webhook-secret",
   boundTo: [organizationId, endpointId],
 })
@@ -34,16 +35,19 @@ export class SigningSecrets extends Context.Service<
      * Issues a secret, `whsec_` and base64. The previous ones expire after 24 hours, unless they already expire
      * earlier.
      */
-    readonly issue: (organizationId: string, endpointId: string) => Effect.Effect<Redacted.Redacted, never, Transaction>
+    readonly issue: (
+      organizationId: OrganizationId,
+      endpointId: string,
+    ) => Effect.Effect<Redacted.Redacted, never, Transaction>
     /** Finds the secrets that are active at this time, newest first; none if the endpoint does not exist. */
     readonly findActive: (
-      organizationId: string,
+      organizationId: OrganizationId,
       endpointId: string,
       at: Date,
     ) => Effect.Effect<ReadonlyArray<Redacted.Redacted>>
     /** Opens sealed secrets that another query has read. */
     readonly open: (
-      organizationId: string,
+      organizationId: OrganizationId,
       endpointId: string,
       sealed: ReadonlyArray<string>,
     ) => Effect.Effect<ReadonlyArray<Redacted.Redacted>>
@@ -57,7 +61,7 @@ export class SigningSecrets extends Context.Service<
 
       const cache = makeLruCache<Redacted.Redacted>(MAX_CACHED_SECRETS, () => 1)
 
-      const openOne = (organizationId: string, endpointId: string, text: string) => {
+      const openOne = (organizationId: OrganizationId, endpointId: string, text: string) => {
         const key = `${organizationId} ${endpointId} ${text}`
         const cached = cache.get(key)
         if (cached !== undefined) return Effect.succeed(cached)
@@ -68,7 +72,7 @@ export class SigningSecrets extends Context.Service<
         })
       }
 
-      const open = (organizationId: string, endpointId: string, sealed: ReadonlyArray<string>) =>
+      const open = (organizationId: OrganizationId, endpointId: string, sealed: ReadonlyArray<string>) =>
         Effect.forEach(sealed, (text) => openOne(organizationId, endpointId, text))
 
       return SigningSecrets.of({

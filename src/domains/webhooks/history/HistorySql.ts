@@ -1,10 +1,12 @@
 /** SQL of pages of the delivery history, and of pending attempts. */
 import type { PgClient } from "@effect/sql-pg"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import type { Fragment } from "effect/sql/Statement"
 import { isEventName } from "../../../kernel/contract/Event.ts"
 import type { Position } from "../../../kernel/contract/Page.ts"
-import { record, records } from "../../../kernel/database/Statements.ts"
+import { decodedOne, records } from "../../../kernel/database/Statements.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
+import { eventContent } from "../../events/EventsSql.ts"
 import type { AttemptState, HistoryFilters, WebhookAttempt } from "../Model.ts"
 import { TEST_EVENT } from "../Model.ts"
 import type { FoundEvent } from "../Payload.ts"
@@ -14,12 +16,13 @@ export type AttemptEntry = Omit<WebhookAttempt, "requestBody"> &
   Omit<FoundEvent, "type"> & { readonly eventType: string | null }
 
 /** The pending attempt of a delivery. */
-export interface PendingAttempt {
-  readonly endpointId: string
-  readonly eventId: string
-  readonly eventName: string
-  readonly isSending: boolean
-}
+const PendingAttempt = Schema.Struct({
+  endpointId: Schema.String,
+  eventId: Schema.String,
+  eventName: Schema.String,
+  isSending: Schema.Boolean,
+})
+export type PendingAttempt = typeof PendingAttempt.Type
 
 /** States as literals: PostgreSQL uses the partial index of failures only if the statement contains the state. */
 const literals: Readonly<Record<AttemptState, string>> = {
@@ -61,7 +64,7 @@ export const historySql = (sql: PgClient.PgClient) => {
     ...(until === undefined ? [] : [sql`${sql.literal(column)} < ${until}::timestamptz`]),
   ]
 
-  const ended = (organizationId: string, filters: HistoryFilters, [timestamp, id]: Position, count: number) => {
+  const ended = (organizationId: OrganizationId, filters: HistoryFilters, [timestamp, id]: Position, count: number) => {
     // The inner query reads keys from an index, the outer one looks up each attempt. The costs of a generic plan then
     // equal those of one for these values, so PostgreSQL keeps the generic plan.
     return sql`
@@ -88,7 +91,7 @@ export const historySql = (sql: PgClient.PgClient) => {
 
   /** The conditions of attempts in flight on rows of the queue. */
   const sendingOf = (
-    organizationId: string,
+    organizationId: OrganizationId,
     filters: HistoryFilters,
     [timestamp, id]: Position,
     at: Date,
@@ -105,7 +108,7 @@ export const historySql = (sql: PgClient.PgClient) => {
 
   // The lease becomes the id of the attempt in the history.
   const inFlight = (
-    organizationId: string,
+    organizationId: OrganizationId,
     filters: HistoryFilters,
     position: Position,
     count: number,
@@ -122,7 +125,7 @@ export const historySql = (sql: PgClient.PgClient) => {
     ])} ORDER BY claimed_at DESC, lease DESC LIMIT ${limit(count)})`
 
   const attempts = (
-    organizationId: string,
+    organizationId: OrganizationId,
     filters: HistoryFilters,
     position: Position,
     count: number,
@@ -140,7 +143,7 @@ export const historySql = (sql: PgClient.PgClient) => {
    * tables when PostgreSQL overestimates the page.
    */
   const list = (
-    organizationId: string,
+    organizationId: OrganizationId,
     filters: HistoryFilters,
     position: Position,
     count: number,
@@ -151,16 +154,14 @@ export const historySql = (sql: PgClient.PgClient) => {
         SELECT page.*, events.type AS "eventType", events.occurred_at AS "occurredAt", events.actor, events.data::text AS data,
           events.previous::text AS previous
         FROM ${attempts(organizationId, filters, position, count, sending)} AS page
-        LEFT JOIN LATERAL (
-          SELECT type, occurred_at, actor, data, previous FROM events
-          WHERE organization_id = ${organizationId} AND id = page."eventId" LIMIT 1) AS events ON true
+        LEFT JOIN LATERAL (${eventContent(sql, sql`${organizationId}`, `page."eventId"`)} LIMIT 1) AS events ON true
         ORDER BY page."timestamp" DESC, page.id DESC`),
       (rows) => rows.slice(0, count),
     )
 
   /** Locks the pending attempt of a delivery, if it meets a condition. */
-  const lockPending = (organizationId: string, deliveryId: string, at: Date, condition: Fragment) =>
-    record<PendingAttempt>()(sql`
+  const lockPending = (organizationId: OrganizationId, deliveryId: string, at: Date, condition: Fragment) =>
+    decodedOne(PendingAttempt)(sql`
       SELECT endpoint_id AS "endpointId", event_id AS "eventId", event_name AS "eventName",
         lease IS NOT NULL AND due_at > ${at} AS "isSending"
       FROM webhook_queue

@@ -22,10 +22,7 @@ export class PartitionsRepo extends Context.Service<
     readonly drop: (day: number) => Effect.Effect<void>
   }
 >()("keyshelf/webhooks/history/PartitionsRepo") {
-  static readonly layer = Layer.effect(
-    PartitionsRepo,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(PartitionsRepo, make))
 }
 
 const make = Effect.gen(function* () {
@@ -38,11 +35,11 @@ const make = Effect.gen(function* () {
     lockTimeout: "2s",
   })
 
-  return {
+  return PartitionsRepo.of({
     listDays: Effect.map(partitions.list, (rows) => rows.flatMap(({ from }) => (from === null ? [] : [dayOf(from)]))),
     tryLock: partitions.tryLock,
     lock: partitions.lock,
     create: partitions.create,
-    drop: (day: number) => Effect.andThen(partitions.waitBriefly, partitions.drop(partitions.nameOf(day))),
-  }
+    drop: (day) => Effect.andThen(partitions.waitBriefly, partitions.drop(partitions.nameOf(day))),
+  })
 })

@@ -11,6 +11,7 @@ import type { ValidationFailed } from "../../../kernel/contract/Problem.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { Signals } from "../../../kernel/ports/Signals.ts"
 import { DAY_MS, now } from "../../../kernel/values/Timestamp.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { RecoverDeliveriesEndpointNotActive, WebhookEndpointNotFound } from "../Errors.ts"
 import type { EndpointKey, RecoverDeliveries } from "../Model.ts"
 import { EndpointsRepo } from "../endpoints/Repo.ts"
@@ -53,10 +54,7 @@ export class WebhookRecovery extends Context.Service<
     >
   }
 >()("keyshelf/webhooks/history/WebhookRecovery") {
-  static readonly layer = Layer.effect(
-    WebhookRecovery,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(WebhookRecovery, make))
 }
 
 /** How far the recovery of an endpoint is. */
@@ -75,7 +73,7 @@ const pieceRecovery = Effect.gen(function* () {
   const queue = yield* QueueRepo
   const signals = yield* Signals
 
-  const lockEndpoint = Effect.fnUntraced(function* (organizationId: string, id: string) {
+  const lockEndpoint = Effect.fnUntraced(function* (organizationId: OrganizationId, id: string) {
     const endpoint = yield* endpoints.lockForShare(organizationId, id)
     if (Option.isNone(endpoint)) return yield* new WebhookEndpointNotFound({ detail: noSuch("webhook endpoint", id) })
     if (endpoint.value.disabledAt === null) return

@@ -1,17 +1,19 @@
 /** SQL of the recovery of an endpoint: the deliveries of a period that did not succeed, in bounded pieces. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Option, Schema, Struct } from "effect"
 import type { Position } from "../../../kernel/contract/Page.ts"
-import { column, records } from "../../../kernel/database/Statements.ts"
-import type { QueueRow } from "../queue/QueueRepo.ts"
+import { column, decoded, decodedColumn, decodedValue, executed } from "../../../kernel/database/Statements.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
+import { QueueRow } from "../queue/QueueRepo.ts"
 import type { EndpointKey } from "../Model.ts"
 
 /** A delivery that may be recovered, with the time and id of its first attempt. */
-interface Candidate {
-  readonly deliveryId: string
-  readonly timestamp: Date
-  readonly id: string
-}
+const Candidate = Schema.Struct({ deliveryId: Schema.String, timestamp: Schema.Date, id: Schema.String })
+type Candidate = typeof Candidate.Type
+
+/** The last attempt of a delivery that failed. */
+const FailedDelivery = QueueRow.mapFields(Struct.pick(["id", "eventId", "eventName", "attempt"]))
+type FailedDelivery = typeof FailedDelivery.Type
 
 /** A time range: from `since` on, before `until`. */
 export interface TimeRange {
@@ -36,17 +38,17 @@ export class RecoveryRepo extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<Candidate>>
     /** Locks those of these deliveries that wait for an attempt, and returns their ids. No claim can take them then. */
     readonly lockWaiting: (
-      organizationId: string,
+      organizationId: OrganizationId,
       deliveryIds: ReadonlyArray<string>,
     ) => Effect.Effect<ReadonlyArray<string>>
     /** Makes locked deliveries due at these times, unless they are due earlier. */
     readonly advance: (
-      organizationId: string,
+      organizationId: OrganizationId,
       rows: ReadonlyArray<Pick<QueueRow, "id" | "dueAt">>,
     ) => Effect.Effect<void>
     /** Which of these deliveries are in the queue. */
     readonly findQueued: (
-      organizationId: string,
+      organizationId: OrganizationId,
       deliveryIds: ReadonlyArray<string>,
     ) => Effect.Effect<ReadonlyArray<string>>
     /**
@@ -55,39 +57,34 @@ export class RecoveryRepo extends Context.Service<
      * because a look-up per delivery would open all partitions each time.
      */
     readonly findFailed: (
-      organizationId: string,
+      organizationId: OrganizationId,
       deliveryIds: ReadonlyArray<string>,
       since: Date,
-    ) => Effect.Effect<ReadonlyArray<Pick<QueueRow, "id" | "eventId" | "eventName" | "attempt">>>
+    ) => Effect.Effect<ReadonlyArray<FailedDelivery>>
   }
 >()("keyshelf/webhooks/history/RecoveryRepo") {
-  static readonly layer = Layer.effect(
-    RecoveryRepo,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(RecoveryRepo, make))
 }
+
+const meanIn = decodedValue("mean", Schema.NullOr(Schema.Finite))
+const idsIn = decodedColumn("id", Schema.String)
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
 
-  return {
-    meanDuration: ({ endpointId, organizationId }: EndpointKey, since: Date) =>
+  return RecoveryRepo.of({
+    meanDuration: ({ endpointId, organizationId }, since) =>
       Effect.map(
-        records<{ mean: number | null }>()(sql`
+        meanIn(sql`
           SELECT avg(duration_ms)::float8 AS mean FROM (
             SELECT duration_ms FROM webhook_attempts
             WHERE organization_id = ${organizationId} AND endpoint_id = ${endpointId} AND "timestamp" >= ${since}
               AND state = 'Success'
             ORDER BY "timestamp" DESC, id DESC LIMIT ${RECENT_ATTEMPTS}) AS recent`),
-        ([row]) => row?.mean ?? null,
+        Option.getOrNull,
       ),
 
-    findCandidates: (
-      { endpointId, organizationId }: EndpointKey,
-      { since, until }: TimeRange,
-      [timestamp, id]: Position,
-      count: number,
-    ) => {
+    findCandidates: ({ endpointId, organizationId }, { since, until }, [timestamp, id], count) => {
       // The state is a literal, so that PostgreSQL uses the partial index of an endpoint's failures.
       const inState = (state: "Failure" | "Failed") => sql`
         (SELECT delivery_id AS "deliveryId", "timestamp", id FROM webhook_attempts
@@ -97,40 +94,32 @@ const make = Effect.gen(function* () {
           AND "timestamp" >= ${timestamp}::timestamptz
           AND ("timestamp", id) > (${timestamp}::timestamptz, ${id}::uuid)
         ORDER BY "timestamp", id LIMIT ${count})`
-      return records<Candidate>()(sql`
+      return decoded(Candidate)(sql`
         SELECT * FROM (${inState("Failure")} UNION ALL ${inState("Failed")}) AS attempts
         ORDER BY "timestamp", id LIMIT ${count}`)
     },
 
-    lockWaiting: (organizationId: string, deliveryIds: ReadonlyArray<string>) =>
-      Effect.map(
-        records<{ id: string }>()(sql`
-          SELECT id FROM webhook_queue
-          WHERE organization_id = ${organizationId} AND id = ANY(${deliveryIds}::uuid[]) AND lease IS NULL
-          ORDER BY id FOR UPDATE SKIP LOCKED`),
-        (rows) => rows.map(({ id }) => id),
-      ),
+    lockWaiting: (organizationId, deliveryIds) =>
+      idsIn(sql`
+        SELECT id FROM webhook_queue
+        WHERE organization_id = ${organizationId} AND id = ANY(${deliveryIds}::uuid[]) AND lease IS NULL
+        ORDER BY id FOR UPDATE SKIP LOCKED`),
 
-    advance: (organizationId: string, rows: ReadonlyArray<Pick<QueueRow, "id" | "dueAt">>) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          UPDATE webhook_queue SET due_at = least(webhook_queue.due_at, advanced."dueAt")
-          FROM unnest(
-            (SELECT ${column("uuid", rows, ({ id }) => id)}), ${column("timestamptz", rows, ({ dueAt }) => dueAt)}
-          ) AS advanced (id, "dueAt")
-          WHERE webhook_queue.organization_id = ${organizationId} AND webhook_queue.id = advanced.id`),
-      ),
+    advance: (organizationId, rows) =>
+      executed(sql`
+        UPDATE webhook_queue SET due_at = least(webhook_queue.due_at, advanced."dueAt")
+        FROM unnest(
+          (SELECT ${column("uuid", rows, ({ id }) => id)}), ${column("timestamptz", rows, ({ dueAt }) => dueAt)}
+        ) AS advanced (id, "dueAt")
+        WHERE webhook_queue.organization_id = ${organizationId} AND webhook_queue.id = advanced.id`),
 
-    findQueued: (organizationId: string, deliveryIds: ReadonlyArray<string>) =>
-      Effect.map(
-        records<{ id: string }>()(sql`
-          SELECT id FROM webhook_queue
-          WHERE organization_id = ${organizationId} AND id = ANY(${deliveryIds}::uuid[])`),
-        (rows) => rows.map(({ id }) => id),
-      ),
+    findQueued: (organizationId, deliveryIds) =>
+      idsIn(sql`
+        SELECT id FROM webhook_queue
+        WHERE organization_id = ${organizationId} AND id = ANY(${deliveryIds}::uuid[])`),
 
-    findFailed: (organizationId: string, deliveryIds: ReadonlyArray<string>, since: Date) =>
-      records<Pick<QueueRow, "attempt" | "eventId" | "eventName" | "id">>()(sql`
+    findFailed: (organizationId, deliveryIds, since) =>
+      decoded(FailedDelivery)(sql`
         SELECT id, attempt, "eventId", "eventName" FROM (
           SELECT DISTINCT ON (delivery_id) delivery_id AS id, attempt, event_id AS "eventId", event_name AS "eventName", state
           FROM webhook_attempts
@@ -138,5 +127,5 @@ const make = Effect.gen(function* () {
             AND "timestamp" >= ${since}
           ORDER BY delivery_id, attempt DESC, "timestamp" DESC
         ) AS last WHERE state <> 'Success'`),
-  }
+  })
 })

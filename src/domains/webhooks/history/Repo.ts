@@ -1,15 +1,18 @@
 /** SQL of the delivery history: ended attempts, and attempts in flight, which are rows of the queue. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Struct } from "effect"
 import type { Option } from "effect"
 import type { Position } from "../../../kernel/contract/Page.ts"
-import { advisoryLock, record } from "../../../kernel/database/Statements.ts"
-import type { HistoryFilters, WebhookAttempt } from "../Model.ts"
+import { advisoryLock, decodedOne, executed } from "../../../kernel/database/Statements.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
+import { WebhookAttempt } from "../Model.ts"
+import type { HistoryFilters } from "../Model.ts"
 import { historySql, LAST } from "./HistorySql.ts"
 import type { AttemptEntry, PendingAttempt } from "./HistorySql.ts"
 
 /** The properties of a last attempt on which a retry depends. */
-type LastAttempt = Pick<WebhookAttempt, "attempt" | "endpointId" | "eventId" | "eventName" | "state">
+const LastAttempt = WebhookAttempt.mapFields(Struct.pick(["attempt", "endpointId", "eventId", "eventName", "state"]))
+type LastAttempt = typeof LastAttempt.Type
 
 interface HistoryQueries {
   /**
@@ -21,24 +24,27 @@ interface HistoryQueries {
    * Lists attempts, newest first. `at` decides which leases are valid.
    */
   readonly list: (
-    organizationId: string,
+    organizationId: OrganizationId,
     filters: HistoryFilters,
     after: Position | null,
     count: number,
     at: Date,
   ) => Effect.Effect<ReadonlyArray<AttemptEntry>>
   /** Serializes retries of one delivery until the transaction ends. */
-  readonly lockRetries: (organizationId: string, deliveryId: string) => Effect.Effect<void>
+  readonly lockRetries: (organizationId: OrganizationId, deliveryId: string) => Effect.Effect<void>
   /** Locks the delivery's pending attempt, if it has one. Returns whether it is being sent at this time. */
   readonly lockPending: (
-    organizationId: string,
+    organizationId: OrganizationId,
     deliveryId: string,
     at: Date,
   ) => Effect.Effect<Option.Option<PendingAttempt>>
   /** Makes a pending attempt due, unless it is due earlier. */
-  readonly makeDue: (organizationId: string, deliveryId: string, at: Date) => Effect.Effect<void>
+  readonly makeDue: (organizationId: OrganizationId, deliveryId: string, at: Date) => Effect.Effect<void>
   /** Finds the last ended attempt of a delivery. */
-  readonly findLastAttempt: (organizationId: string, deliveryId: string) => Effect.Effect<Option.Option<LastAttempt>>
+  readonly findLastAttempt: (
+    organizationId: OrganizationId,
+    deliveryId: string,
+  ) => Effect.Effect<Option.Option<LastAttempt>>
 }
 
 const make = Effect.gen(function* () {
@@ -46,7 +52,7 @@ const make = Effect.gen(function* () {
   const { inFlight, isPending, list, lockPending } = historySql(sql)
 
   return {
-    planByValues: Effect.asVoid(Effect.orDie(sql`SELECT set_config('plan_cache_mode', 'force_custom_plan', true)`)),
+    planByValues: executed(sql`SELECT set_config('plan_cache_mode', 'force_custom_plan', true)`),
 
     list: (organizationId, filters, after, count, at) => {
       const position = after ?? LAST
@@ -59,14 +65,12 @@ const make = Effect.gen(function* () {
     lockPending: (organizationId, deliveryId, at) => lockPending(organizationId, deliveryId, at, sql`AND ${isPending}`),
 
     makeDue: (organizationId, deliveryId, at) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          UPDATE webhook_queue SET due_at = least(due_at, ${at}::timestamptz)
-          WHERE organization_id = ${organizationId} AND id = ${deliveryId}`),
-      ),
+      executed(sql`
+        UPDATE webhook_queue SET due_at = least(due_at, ${at}::timestamptz)
+        WHERE organization_id = ${organizationId} AND id = ${deliveryId}`),
 
     findLastAttempt: (organizationId, deliveryId) =>
-      record<LastAttempt>()(sql`
+      decodedOne(LastAttempt)(sql`
         SELECT attempt, endpoint_id AS "endpointId", event_id AS "eventId", event_name AS "eventName", state
         FROM webhook_attempts WHERE organization_id = ${organizationId} AND delivery_id = ${deliveryId}
         ORDER BY attempt DESC, "timestamp" DESC LIMIT 1`),

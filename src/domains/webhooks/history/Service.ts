@@ -7,6 +7,7 @@ import type { Page, PageRequest } from "../../../kernel/contract/Page.ts"
 import type { InvalidCursor } from "../../../kernel/contract/Problem.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { eventText } from "../../events/log/EventText.ts"
 import { eventOf } from "../Payload.ts"
 import type { RetryDeliveryEndpointNotActive, RetryDeliveryNotFailed, WebhookDeliveryNotFound } from "../Errors.ts"
@@ -16,11 +17,11 @@ import type { HistoryFilters, QueuedDelivery, WebhookAttempt } from "../Model.ts
 import { retrying } from "./Retry.ts"
 
 const attemptOf = (
-  organizationId: string,
+  organizationId: OrganizationId,
   { actor, data, eventType, occurredAt, previous, ...attempt }: AttemptEntry,
 ): WebhookAttempt => {
-  const type = isEventName(eventType) ? eventType : null
-  const event = eventOf({ organizationId, eventId: attempt.eventId }, { actor, data, occurredAt, previous, type })
+  const found = { actor, data, occurredAt, previous, type: eventType }
+  const event = eventOf({ organizationId, eventId: attempt.eventId }, found)
   return { ...attempt, requestBody: event === null ? null : eventText(event) }
 }
 
@@ -40,10 +41,7 @@ export class WebhookHistory extends Context.Service<
     >
   }
 >()("keyshelf/webhooks/history/WebhookHistory") {
-  static readonly layer = Layer.effect(
-    WebhookHistory,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(WebhookHistory, make))
 }
 
 const make = Effect.gen(function* () {

@@ -1,26 +1,30 @@
 /** SQL of the queue's maintenance: claims of terminated nodes, wrong lane heads, and samples for gauges. */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer } from "effect"
-import { records } from "../../../kernel/database/Statements.ts"
+import { Context, Effect, Layer, Option, Schema } from "effect"
+import { decoded, decodedColumn, decodedOne, executed } from "../../../kernel/database/Statements.ts"
+import { firstDueInOutbox } from "../../events/OutboxSql.ts"
 import { applicationNameOf } from "../../../kernel/ports/NodeId.ts"
 import { QueueRepo } from "../queue/QueueRepo.ts"
-import type { LaneHead } from "../queue/Model.ts"
+import { EndpointKey } from "../Model.ts"
+import { LaneHead } from "../queue/Model.ts"
 
 /** An id under which claims are held: a node, or a liveness session of one. */
-interface ClaimOwner {
-  readonly id: string
+const ClaimOwner = Schema.Struct({
+  id: Schema.String,
   /** Whether it has a connection to the database. */
-  readonly isConnected: boolean
-}
+  isConnected: Schema.Boolean,
+})
+type ClaimOwner = typeof ClaimOwner.Type
 
 /** The depth and age of the queue and the outbox. */
-interface QueueSample {
-  readonly due: number
-  readonly future: number
-  readonly leased: number
-  readonly oldestDueAt: Date | null
-  readonly oldestOutboxAt: Date | null
-}
+const QueueSample = Schema.Struct({
+  due: Schema.Int,
+  future: Schema.Int,
+  leased: Schema.Int,
+  oldestDueAt: Schema.NullOr(Schema.Date),
+  oldestOutboxAt: Schema.NullOr(Schema.Date),
+})
+type QueueSample = typeof QueueSample.Type
 
 // Limits what a sample reads of a long queue.
 const MAX_COUNTED_ROWS = 100_000
@@ -55,19 +59,18 @@ export class QueueMaintenanceRepo extends Context.Service<
     readonly sample: (at: Date) => Effect.Effect<QueueSample>
   }
 >()("keyshelf/webhooks/maintenance/Repo") {
-  static readonly layer = Layer.effect(
-    QueueMaintenanceRepo,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(QueueMaintenanceRepo, make))
 }
+
+const leasesIn = decodedColumn("lease", Schema.String)
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const queue = yield* QueueRepo
 
-  return {
-    findClaimOwners: (own: string | null, since: Date) =>
-      records<ClaimOwner>()(sql`
+  return QueueMaintenanceRepo.of({
+    findClaimOwners: (own, since) =>
+      decoded(ClaimOwner)(sql`
         WITH connected AS MATERIALIZED (
           SELECT DISTINCT application_name AS name FROM pg_stat_activity WHERE datname = current_database()
         )
@@ -77,30 +80,25 @@ const make = Effect.gen(function* () {
           UNION SELECT own FROM (SELECT ${own}::uuid AS own) AS own WHERE own IS NOT NULL
         ) AS holder`),
 
-    setOwner: (leases: ReadonlyArray<string>, owner: string) =>
-      Effect.map(
-        records<{ readonly lease: string }>()(sql`
-          UPDATE webhook_queue SET owner = ${owner}::uuid
-          WHERE ctid = ANY(ARRAY(
-            SELECT ctid FROM webhook_queue WHERE lease IS NOT NULL AND lease = ANY(${leases}::uuid[])
-            FOR UPDATE SKIP LOCKED))
-          RETURNING lease`),
-        (rows) => rows.map(({ lease }) => lease),
-      ),
+    setOwner: (leases, owner) =>
+      leasesIn(sql`
+        UPDATE webhook_queue SET owner = ${owner}::uuid
+        WHERE ctid = ANY(ARRAY(
+          SELECT ctid FROM webhook_queue WHERE lease IS NOT NULL AND lease = ANY(${leases}::uuid[])
+          FOR UPDATE SKIP LOCKED))
+        RETURNING lease`),
 
-    disownClaimsOf: (owners: ReadonlyArray<string>, since: Date) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          UPDATE webhook_queue SET owner = NULL
-          WHERE ctid = ANY(ARRAY(
-            SELECT ctid FROM webhook_queue
-            WHERE lease IS NOT NULL AND claimed_at > ${since} AND owner = ANY(${owners}::uuid[])
-            FOR UPDATE SKIP LOCKED))`),
-      ),
+    disownClaimsOf: (owners, since) =>
+      executed(sql`
+        UPDATE webhook_queue SET owner = NULL
+        WHERE ctid = ANY(ARRAY(
+          SELECT ctid FROM webhook_queue
+          WHERE lease IS NOT NULL AND claimed_at > ${since} AND owner = ANY(${owners}::uuid[])
+          FOR UPDATE SKIP LOCKED))`),
 
-    releaseClaimsOf: (owners: ReadonlyArray<string>, since: Date, at: Date) =>
+    releaseClaimsOf: (owners, since, at) =>
       queue.lowerHeadsOf(
-        records<Omit<LaneHead, "dueAt">>()(sql`
+        decoded(EndpointKey)(sql`
           UPDATE webhook_queue SET lease = NULL, claimed_at = NULL, due_at = ${at}
           WHERE ctid = ANY(ARRAY(
             SELECT ctid FROM webhook_queue
@@ -110,8 +108,8 @@ const make = Effect.gen(function* () {
         at,
       ),
 
-    findLateHeads: (count: number) =>
-      records<LaneHead>()(sql`
+    findLateHeads: (count) =>
+      decoded(LaneHead)(sql`
         SELECT lane.organization_id AS "organizationId", lane.endpoint_id AS "endpointId", first.due_at AS "dueAt"
         FROM webhook_lanes lane
         CROSS JOIN LATERAL (
@@ -121,19 +119,19 @@ const make = Effect.gen(function* () {
         ) AS first
         WHERE lane.head_due_at < 'infinity' AND first.due_at < lane.head_due_at LIMIT ${count}`),
 
-    sample: (at: Date) =>
+    sample: (at) =>
       Effect.map(
-        records<QueueSample>()(sql`
+        decodedOne(QueueSample)(sql`
           SELECT counted.*,
             (SELECT min(head_due_at) FROM webhook_lanes WHERE head_due_at <= ${at}) AS "oldestDueAt",
-            (SELECT min(due_at) FROM webhook_outbox) AS "oldestOutboxAt"
+            (${sql.literal(firstDueInOutbox)}) AS "oldestOutboxAt"
           FROM (
             SELECT (count(*) FILTER (WHERE due_at <= ${at}))::int AS due,
               (count(*) FILTER (WHERE due_at > ${at} AND lease IS NULL))::int AS future,
               (count(*) FILTER (WHERE due_at > ${at} AND lease IS NOT NULL))::int AS leased
             FROM (SELECT due_at, lease FROM webhook_queue LIMIT ${MAX_COUNTED_ROWS}) AS queue
           ) AS counted`),
-        ([row]): QueueSample => row ?? { due: 0, future: 0, leased: 0, oldestDueAt: null, oldestOutboxAt: null },
+        Option.getOrThrow,
       ),
-  }
+  })
 })

@@ -5,6 +5,7 @@
  */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Latch, Layer } from "effect"
+import { OUTBOX } from "../../events/OutboxSql.ts"
 import { DeliveryLimits } from "../DeliveryLimits.ts"
 
 /** Counts dead tuples and removes them. */
@@ -41,10 +42,7 @@ export class Vacuum extends Context.Service<
           // locks its table.
           const connection = yield* sql.reserve
           yield* Effect.orDie(
-            connection.executeRaw(
-              "VACUUM (SKIP_LOCKED, TRUNCATE false) webhook_outbox, webhook_queue, webhook_lanes",
-              [],
-            ),
+            connection.executeRaw(`VACUUM (SKIP_LOCKED, TRUNCATE false) ${OUTBOX}, webhook_queue, webhook_lanes`, []),
           )
         }).pipe(Effect.scoped, Effect.orDie),
       })

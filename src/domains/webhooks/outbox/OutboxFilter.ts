@@ -2,6 +2,7 @@
 import { Context, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import { OutboxCondition } from "../../events/OutboxSql.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 
 /**
  * The events that enter the outbox.
@@ -16,7 +17,7 @@ export const OutboxSelection = Context.Reference<"subscribed" | "all">(
   },
 )
 
-const hasSubscribers = (sql: SqlClient, organizationId: string) => sql`EXISTS (
+const hasSubscribers = (sql: SqlClient, organizationId: OrganizationId) => sql`EXISTS (
   SELECT 1 FROM webhook_endpoints endpoint
   WHERE endpoint.organization_id = ${organizationId} AND endpoint.disabled_at IS NULL)`
 

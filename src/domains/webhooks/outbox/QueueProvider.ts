@@ -1,6 +1,7 @@
 /** The provider of this service: turns events of the outbox into pending deliveries, one per subscribed endpoint. */
 import { Array as Arr, Effect, Layer } from "effect"
 import { newId } from "../../../kernel/values/Identifiers.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Outbox } from "../../events/Outbox.ts"
 import { EndpointsRepo } from "../endpoints/Repo.ts"
@@ -43,7 +44,10 @@ export const layer = Layer.effect(
     const transactions = yield* QueueTransactions
     const roundRobin = makeRoundRobin(outbox, MAX_EVENTS)
 
-    const fanOut = Effect.fnUntraced(function* (organizationIds: ReadonlyArray<string>, perOrganization: number) {
+    const fanOut = Effect.fnUntraced(function* (
+      organizationIds: ReadonlyArray<OrganizationId>,
+      perOrganization: number,
+    ) {
       const at = yield* now
       const entries = yield* outbox.lockDue(organizationIds, at, perOrganization)
       if (entries.length === 0) return 0

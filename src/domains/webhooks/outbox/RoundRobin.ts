@@ -1,11 +1,12 @@
 /** Round robin over the organizations of the outbox: one with many events does not delay the others. */
 import { Effect } from "effect"
 import type { Outbox } from "../../events/Outbox.ts"
+import { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 
-const START = "00000000-0000-0000-0000-000000000000"
+const START = OrganizationId.make("00000000-0000-0000-0000-000000000000")
 
 /** Takes up to `perOrganization` due events of each organization, and returns how many it took. */
-type TakeDue = (organizationIds: ReadonlyArray<string>, perOrganization: number) => Effect.Effect<number>
+type TakeDue = (organizationIds: ReadonlyArray<OrganizationId>, perOrganization: number) => Effect.Effect<number>
 
 /**
  * Creates a function that serves the next organizations, each with an equal share of `max` events. It ends with the

@@ -7,6 +7,7 @@ import { HttpClient, HttpClientRequest } from "effect/http"
 import type { HttpClientError } from "effect/http"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { eventText } from "../../events/log/EventText.ts"
 import type { StoredEvent } from "../../events/log/EventText.ts"
 import * as metrics from "../Metrics.ts"
@@ -61,7 +62,7 @@ const publishing = Effect.fnUntraced(function* ({ token, url }: SvixOptions) {
         ),
       )
 
-  const application = (organizationId: string) => ({ name: organizationId, uid: organizationId })
+  const application = (organizationId: OrganizationId) => ({ name: organizationId, uid: organizationId })
 
   // Status 409 means that Svix has it already.
   return Effect.fn("Svix.publish")(function* (event: StoredEvent) {
@@ -103,7 +104,10 @@ export const layer = (options: SvixOptions) =>
         yield* outbox.postpone(claim, new Date((yield* now).getTime() + retryDelayAfter(claim.claims)))
       })
 
-      const takeDue = Effect.fnUntraced(function* (organizationIds: ReadonlyArray<string>, perOrganization: number) {
+      const takeDue = Effect.fnUntraced(function* (
+        organizationIds: ReadonlyArray<OrganizationId>,
+        perOrganization: number,
+      ) {
         const at = yield* now
         const claims = yield* transactions.run(
           outbox.claimDue(organizationIds, { at, until: new Date(at.getTime() + CLAIM_MS), perOrganization }),

@@ -4,10 +4,10 @@
  * batch.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Layer, Option, Schema } from "effect"
 import { isRemoved } from "../../../kernel/database/RemovedOrganizations.ts"
-import { record, records, returnedRow } from "../../../kernel/database/Statements.ts"
-import type { EndpointKey } from "../Model.ts"
+import { decoded, decodedValue, executed, returnedRow } from "../../../kernel/database/Statements.ts"
+import { EndpointKey } from "../Model.ts"
 import { backlogSql } from "./BacklogSql.ts"
 import type { EndpointEnd } from "./BacklogSql.ts"
 
@@ -40,6 +40,9 @@ interface BacklogQueries {
   readonly findEnded: (count: number) => Effect.Effect<ReadonlyArray<EndpointKey>>
 }
 
+const disabledIn = decodedValue("disabled", Schema.Boolean)
+const countIn = decodedValue("count", Schema.Int)
+
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const { deletion, failure, hasLost, isLost, laneKey, lastAttempts } = backlogSql(sql)
@@ -50,25 +53,25 @@ const make = Effect.gen(function* () {
   return {
     findEnd: ({ endpointId, organizationId }) =>
       Effect.map(
-        record<{ disabled: boolean }>()(sql`
+        disabledIn(sql`
           SELECT disabled_at IS NOT NULL AS disabled FROM webhook_endpoints
           WHERE organization_id = ${organizationId} AND id = ${endpointId}
             AND NOT ${sql.literal(isRemoved("webhook_endpoints.organization_id"))} FOR SHARE`),
         Option.match({
           onNone: (): EndpointEnd | undefined => "deleted",
-          onSome: ({ disabled }) => (disabled ? "disabled" : undefined),
+          onSome: (disabled) => (disabled ? "disabled" : undefined),
         }),
       ),
 
     deleteBatch: (endpoint, end, reason, count) =>
       Effect.map(
-        records<{ count: number }>()(sql`
+        countIn(sql`
           WITH deleted AS MATERIALIZED (${deletion(endpoint, end, count)}
           ), last AS MATERIALIZED (${lastAttempts(endpoint, sql`deleted`)}), failed AS (
             ${failure(endpoint, reason, sql`last`)}
           )
           SELECT count(*)::int AS count FROM deleted`),
-        ([row]) => row?.count ?? 0,
+        Option.getOrThrow,
       ),
 
     hasBacklog: ({ endpointId, organizationId }, end) =>
@@ -77,21 +80,17 @@ const make = Effect.gen(function* () {
         WHERE queue.organization_id = ${organizationId} AND queue.endpoint_id = ${endpointId} ${isLost(end)} LIMIT 1`),
 
     closeLane: (endpoint) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          UPDATE webhook_lanes lane SET head_due_at = 'infinity'
-          WHERE ${lane(endpoint)} AND lane.head_due_at < 'infinity'`),
-      ),
+      executed(sql`
+        UPDATE webhook_lanes lane SET head_due_at = 'infinity'
+        WHERE ${lane(endpoint)} AND lane.head_due_at < 'infinity'`),
     deleteLane: (endpoint) =>
-      Effect.asVoid(
-        Effect.orDie(sql`
-          DELETE FROM webhook_lanes lane WHERE ${lane(endpoint)} AND NOT EXISTS (
-            SELECT 1 FROM webhook_queue queue
-            WHERE queue.organization_id = lane.organization_id AND queue.endpoint_id = lane.endpoint_id)`),
-      ),
+      executed(sql`
+        DELETE FROM webhook_lanes lane WHERE ${lane(endpoint)} AND NOT EXISTS (
+          SELECT 1 FROM webhook_queue queue
+          WHERE queue.organization_id = lane.organization_id AND queue.endpoint_id = lane.endpoint_id)`),
 
     findEnded: (count) =>
-      records<EndpointKey>()(sql`
+      decoded(EndpointKey)(sql`
         SELECT ${laneKey} FROM webhook_lanes lane
         LEFT JOIN webhook_endpoints endpoint
           ON endpoint.organization_id = lane.organization_id AND endpoint.id = lane.endpoint_id

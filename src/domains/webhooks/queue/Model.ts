@@ -1,18 +1,19 @@
 /** Lanes, and the parameters of a claim of their deliveries. */
+import { Schema } from "effect"
+import { EndpointKey } from "../Model.ts"
 
 /** The lane of an endpoint, and when its next delivery is due. */
-export interface LaneHead {
-  readonly organizationId: string
-  readonly endpointId: string
-  readonly dueAt: Date
-}
+export const LaneHead = Schema.Struct({ ...EndpointKey.fields, dueAt: Schema.Date })
+export type LaneHead = typeof LaneHead.Type
 
 /** A lane that is locked until the transaction ends. None of its deliveries is due before its `dueAt`. */
-export interface LockedLane extends LaneHead {
-  readonly rowLocation: string
+export const LockedLane = Schema.Struct({
+  ...LaneHead.fields,
+  rowLocation: Schema.String,
   /** When the oldest claim in flight was made, over all lanes; `null` if none is in flight. */
-  readonly oldestClaimAt: Date | null
-}
+  oldestClaimAt: Schema.NullOr(Schema.Date),
+})
+export type LockedLane = typeof LockedLane.Type
 
 /** The limits of a claim. */
 export interface ClaimLimits {

@@ -1,6 +1,7 @@
 /** The queue of pending deliveries. */
 import { Context, Effect, Layer } from "effect"
 import { newId } from "../../../kernel/values/Identifiers.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { Signals } from "../../../kernel/ports/Signals.ts"
 import { Transaction } from "../../../kernel/database/Transactions.ts"
 import { QueueRepo } from "./QueueRepo.ts"
@@ -8,7 +9,7 @@ import type { LaneHead } from "./Model.ts"
 
 /** A delivery to enqueue. */
 interface NewDelivery {
-  readonly organizationId: string
+  readonly organizationId: OrganizationId
   readonly endpointId: string
   readonly eventId: string
   readonly eventName: string

@@ -3,32 +3,38 @@
  * a claim locks lanes first; it skips locked rows, so it cannot deadlock.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Option, Schema } from "effect"
 import type { Fragment } from "effect/sql/Statement"
-import { column, executed, records } from "../../../kernel/database/Statements.ts"
+import { column, decoded, decodedValue, executed } from "../../../kernel/database/Statements.ts"
+import { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { capOf, claimDue, isInFlight, organizationCap } from "./ClaimSql.ts"
-import type { ClaimLimits, ClaimRequest, LaneHead, LockedLane } from "./Model.ts"
+import { EndpointKey } from "../Model.ts"
+import { LockedLane } from "./Model.ts"
+import type { ClaimLimits, ClaimRequest, LaneHead } from "./Model.ts"
 
 /** A delivery to insert. */
-export interface QueueRow {
-  readonly organizationId: string
-  readonly id: string
-  readonly endpointId: string
-  readonly eventId: string
-  readonly eventName: string
-  readonly attempt: number
-  readonly dueAt: Date
-}
+export const QueueRow = Schema.Struct({
+  organizationId: OrganizationId,
+  id: Schema.String,
+  endpointId: Schema.String,
+  eventId: Schema.String,
+  eventName: Schema.String,
+  attempt: Schema.Int,
+  dueAt: Schema.Date,
+})
+export type QueueRow = typeof QueueRow.Type
 
 /** A claimed delivery. Its `dueAt` is that before the claim. */
-export interface ClaimedRow extends QueueRow {
+const ClaimedRow = Schema.Struct({
+  ...QueueRow.fields,
   /** How often this attempt was claimed, this claim included. */
-  readonly claims: number
+  claims: Schema.Int,
   /** The id of the attempt. */
-  readonly lease: string
+  lease: Schema.String,
   /** Where the row is, until another transaction changes it (`ctid`). */
-  readonly location: string
-}
+  location: Schema.String,
+})
+export type ClaimedRow = typeof ClaimedRow.Type
 
 /** Identifies a claim. */
 type ClaimKey = Pick<ClaimedRow, "organizationId" | "id" | "lease">
@@ -49,10 +55,7 @@ export class QueueRepo extends Context.Service<
     /**
      * Lowers the heads of the lanes whose deliveries the statement made due at this time. Returns how many deliveries.
      */
-    readonly lowerHeadsOf: (
-      released: Effect.Effect<ReadonlyArray<Omit<LaneHead, "dueAt">>>,
-      dueAt: Date,
-    ) => Effect.Effect<number>
+    readonly lowerHeadsOf: (released: Effect.Effect<ReadonlyArray<EndpointKey>>, dueAt: Date) => Effect.Effect<number>
     /** When the next delivery of any lane is due; `null` if there is none. In the past while limits are reached. */
     readonly nextDue: Effect.Effect<Date | null>
     /** Locks lanes with due deliveries that are below their limits, least recently served first. Skips locked lanes. */
@@ -82,11 +85,10 @@ export class QueueRepo extends Context.Service<
     readonly releaseLeases: (leases: ReadonlyArray<string>, at: Date) => Effect.Effect<number>
   }
 >()("keyshelf/webhooks/queue/QueueRepo") {
-  static readonly layer = Layer.effect(
-    QueueRepo,
-    Effect.suspend(() => make),
-  )
+  static readonly layer = Layer.suspend(() => Layer.effect(QueueRepo, make))
 }
+
+const dueAtIn = decodedValue("dueAt", Schema.NullOr(Schema.Date))
 
 /** The heads of lanes. */
 const laneHeads = (sql: PgClient.PgClient) => {
@@ -105,7 +107,7 @@ const laneHeads = (sql: PgClient.PgClient) => {
         ON CONFLICT (organization_id, endpoint_id) DO UPDATE SET head_due_at = excluded.head_due_at
         WHERE lane.head_due_at > excluded.head_due_at`)
 
-  const lowerHeadsOf = (released: Effect.Effect<ReadonlyArray<Omit<LaneHead, "dueAt">>>, dueAt: Date) =>
+  const lowerHeadsOf = (released: Effect.Effect<ReadonlyArray<EndpointKey>>, dueAt: Date) =>
     Effect.flatMap(released, (rows) => Effect.as(lowerLaneHeads(rows.map((row) => ({ ...row, dueAt }))), rows.length))
 
   return {
@@ -113,10 +115,8 @@ const laneHeads = (sql: PgClient.PgClient) => {
     lowerHeadsOf,
 
     nextDue: Effect.map(
-      records<{ dueAt: Date | null }>()(
-        sql`SELECT min(head_due_at) AS "dueAt" FROM webhook_lanes WHERE head_due_at < 'infinity'`,
-      ),
-      ([row]) => row?.dueAt ?? null,
+      dueAtIn(sql`SELECT min(head_due_at) AS "dueAt" FROM webhook_lanes WHERE head_due_at < 'infinity'`),
+      Option.getOrNull,
     ),
   }
 }
@@ -124,7 +124,7 @@ const laneHeads = (sql: PgClient.PgClient) => {
 /** The lanes that a claim locks. */
 const claimedLanes = (sql: PgClient.PgClient) => ({
   lockLanes: ({ at, endpointAhead, fastEndpoints, perEndpoint, ...limits }: ClaimLimits) =>
-    records<LockedLane>()(sql`
+    decoded(LockedLane)(sql`
       WITH leased AS MATERIALIZED (
         SELECT organization_id, endpoint_id, count(*) AS leases, min(claimed_at) AS oldest FROM webhook_queue queue
         WHERE ${isInFlight(sql, limits)}
@@ -158,7 +158,7 @@ const claimedLanes = (sql: PgClient.PgClient) => ({
 const releases = (sql: PgClient.PgClient, { lowerHeadsOf }: Pick<QueueRepo["Service"], "lowerHeadsOf">) => ({
   releaseClaims: (claims: ReadonlyArray<ClaimKey>, at: Date) =>
     lowerHeadsOf(
-      records<Omit<LaneHead, "dueAt">>()(sql`
+      decoded(EndpointKey)(sql`
         UPDATE webhook_queue SET lease = NULL, claimed_at = NULL, claims = claims - 1, due_at = ${at}
         FROM unnest(
           (SELECT ${column("uuid", claims, ({ organizationId }) => organizationId)}),
@@ -173,7 +173,7 @@ const releases = (sql: PgClient.PgClient, { lowerHeadsOf }: Pick<QueueRepo["Serv
 
   releaseLeases: (leases: ReadonlyArray<string>, at: Date) =>
     lowerHeadsOf(
-      records<Omit<LaneHead, "dueAt">>()(sql`
+      decoded(EndpointKey)(sql`
         UPDATE webhook_queue SET lease = NULL, claimed_at = NULL, claims = claims - 1, due_at = ${at}
         WHERE lease IS NOT NULL AND lease = ANY(${leases}::uuid[])
         RETURNING organization_id AS "organizationId", endpoint_id AS "endpointId"`),
@@ -203,7 +203,7 @@ const make = Effect.map(PgClient.PgClient, (sql) => {
     ...heads,
     ...claimedLanes(sql),
     claimDue: (lanes: ReadonlyArray<LockedLane>, request: ClaimRequest) =>
-      records<ClaimedRow>()(claimDue(sql, lanes, request)),
+      decoded(ClaimedRow)(claimDue(sql, lanes, request)),
     ...releases(sql, heads),
   }
 })

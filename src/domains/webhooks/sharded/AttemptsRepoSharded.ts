@@ -2,33 +2,36 @@
  * {@link AttemptsRepo} on Citus, where no statement changes both the queue, which is on the coordinator, and tables in shards.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import { inEachOrganization } from "../../../kernel/database/DueOrganizations.ts"
-import { executed, planByIndex, records } from "../../../kernel/database/Statements.ts"
+import { decoded, decodedColumn, executed, planByIndex } from "../../../kernel/database/Statements.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { AttemptsRepo, findSubjects, storeOutcomesBy } from "../delivery/AttemptsRepo.ts"
 import type { Store } from "../delivery/AttemptsRepo.ts"
-import { outcomeSql } from "../delivery/OutcomeSql.ts"
-import type { AttemptRow, EndpointHealth, FoundLease, LookUp } from "../delivery/OutcomeSql.ts"
+import { FoundLease, outcomeSql } from "../delivery/OutcomeSql.ts"
+import type { AttemptRow, EndpointHealth, LookUp } from "../delivery/OutcomeSql.ts"
 import { endpointName } from "../Model.ts"
 import type { ClaimedRow } from "../queue/QueueRepo.ts"
 
 /** Longer than the second phase of a commit takes. */
 const SECOND_PHASE_SECONDS = 0.1
 
+const leasesIn = decodedColumn("lease", Schema.String)
+
 /** Stores in one transaction, which locks in the order of `QueueRepo`: endpoints, queue rows, lanes. */
 const storeByShard = (sql: PgClient.PgClient, transactions: Transactions["Service"]): Store => {
   const parts = outcomeSql(sql)
 
   const findLost = Effect.fnUntraced(function* (rows: ReadonlyArray<AttemptRow>, lookUp: LookUp) {
-    const valid = yield* records<{ lease: string }>()(sql`
+    const valid = yield* leasesIn(sql`
       SELECT made.id AS lease FROM (${parts.made(rows)} OFFSET 0) AS made
       WHERE EXISTS (SELECT 1 FROM webhook_queue queue WHERE ${parts.lookUps[lookUp].isLeaseValid} OFFSET 0)`)
-    const leases = new Set(valid.map(({ lease }) => lease))
+    const leases = new Set(valid)
     return new Set(rows.filter(({ id }) => !leases.has(id)).map(endpointName))
   })
 
-  const updateHealth = (organizationId: string, healths: ReadonlyArray<EndpointHealth>) =>
+  const updateHealth = (organizationId: OrganizationId, healths: ReadonlyArray<EndpointHealth>) =>
     executed(sql`
       WITH changing AS MATERIALIZED (
         SELECT endpoint.id, health."failingSince" FROM ${parts.healthRows(healths)}
@@ -40,7 +43,7 @@ const storeByShard = (sql: PgClient.PgClient, transactions: Transactions["Servic
       WHERE webhook_endpoints.organization_id = ${organizationId} AND webhook_endpoints.id = changing.id`)
 
   const settle = (rows: ReadonlyArray<AttemptRow>, lookUp: LookUp) =>
-    records<FoundLease>()(sql`
+    decoded(FoundLease)(sql`
       WITH made AS MATERIALIZED (${parts.made(rows)}), locked AS MATERIALIZED (
         SELECT leased.location, made.id AS lease, made.attempt, made."nextAttemptAt"
         FROM (SELECT * FROM made ORDER BY "organizationId", "deliveryId") AS made

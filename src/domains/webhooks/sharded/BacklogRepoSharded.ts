@@ -1,16 +1,12 @@
 /** {@link BacklogRepo} on Citus, where the queue is on the coordinator, and endpoints and attempts are in shards. */
 import { PgClient } from "@effect/sql-pg"
-import { Effect, Layer } from "effect"
-import { column, executed, records } from "../../../kernel/database/Statements.ts"
-import type { EndpointKey } from "../Model.ts"
+import { Effect, Layer, Schema } from "effect"
+import { column, decoded, executed } from "../../../kernel/database/Statements.ts"
+import { EndpointKey } from "../Model.ts"
 import { BacklogRepo } from "../queue/BacklogRepo.ts"
 import { backlogSql } from "../queue/BacklogSql.ts"
 
-interface DeletedDelivery {
-  readonly id: string
-  readonly attempt: number
-  readonly due_at: Date
-}
+const DeletedDelivery = Schema.Struct({ id: Schema.String, attempt: Schema.Int, due_at: Schema.Date })
 
 export const layer = Layer.effect(
   BacklogRepo,
@@ -22,7 +18,7 @@ export const layer = Layer.effect(
     return BacklogRepo.of({
       ...repo,
       deleteBatch: Effect.fnUntraced(function* (endpoint, end, reason, count) {
-        const deleted = yield* records<DeletedDelivery>()(sql`${deletion(endpoint, end, count)}`)
+        const deleted = yield* decoded(DeletedDelivery)(sql`${deletion(endpoint, end, count)}`)
         const retried = deleted.filter(({ attempt }) => attempt > 1)
         if (retried.length > 0) {
           const rows = sql`unnest(
@@ -35,7 +31,7 @@ export const layer = Layer.effect(
         return deleted.length
       }),
       findEnded: (count) =>
-        records<EndpointKey>()(sql`
+        decoded(EndpointKey)(sql`
           WITH endpoint AS MATERIALIZED (
             SELECT organization_id, id, disabled_at IS NOT NULL AS disabled FROM webhook_endpoints
           )

@@ -2,9 +2,9 @@
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer } from "effect"
 import { inEachOrganization } from "../../../kernel/database/DueOrganizations.ts"
-import { records } from "../../../kernel/database/Statements.ts"
+import { decoded } from "../../../kernel/database/Statements.ts"
 import { EndpointsRepo } from "../endpoints/Repo.ts"
-import type { EndpointKey } from "../Model.ts"
+import { EndpointKey } from "../Model.ts"
 
 export const layer = Layer.effect(
   EndpointsRepo,
@@ -25,7 +25,7 @@ export const layer = Layer.effect(
           endpoints,
           ({ organizationId }) => organizationId,
           (organizationId, own) =>
-            records<EndpointKey>()(sql`
+            decoded(EndpointKey)(sql`
               SELECT organization_id AS "organizationId", id AS "endpointId" FROM webhook_endpoints
               WHERE organization_id = ${organizationId} AND id = ANY(${own.map(({ endpointId }) => endpointId)}::uuid[])
                 AND failing_since <= ${since} AND disabled_at IS NULL`),

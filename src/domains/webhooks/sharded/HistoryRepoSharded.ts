@@ -3,22 +3,24 @@
  * statement of their own. An organization has no more of them than its limit.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Effect, Layer, Option } from "effect"
-import { column, records, returnedRow } from "../../../kernel/database/Statements.ts"
+import { Effect, Layer, Option, Schema } from "effect"
+import { column, decoded, returnedRow } from "../../../kernel/database/Statements.ts"
+import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { historySql, LAST } from "../history/HistorySql.ts"
 import { HistoryRepo } from "../history/Repo.ts"
 import { TEST_EVENT } from "../Model.ts"
 
 /** An attempt in flight, as the queue has it. */
-interface Sending {
-  readonly id: string
-  readonly deliveryId: string
-  readonly eventId: string
-  readonly eventName: string
-  readonly endpointId: string
-  readonly attempt: number
-  readonly timestamp: Date
-}
+const Sending = Schema.Struct({
+  id: Schema.String,
+  deliveryId: Schema.String,
+  eventId: Schema.String,
+  eventName: Schema.String,
+  endpointId: Schema.String,
+  attempt: Schema.Int,
+  timestamp: Schema.Date,
+})
+type Sending = typeof Sending.Type
 
 export const layer = Layer.effect(
   HistoryRepo,
@@ -28,7 +30,7 @@ export const layer = Layer.effect(
     const { limit, list, lockPending, sendingOf } = historySql(sql)
 
     /** The rows of attempts in flight. One that ended since they were read is in the history already. */
-    const stillSending = (organizationId: string, rows: ReadonlyArray<Sending>, count: number) => sql`
+    const stillSending = (organizationId: OrganizationId, rows: ReadonlyArray<Sending>, count: number) => sql`
       (SELECT sending.id, sending."deliveryId", sending."eventId", sending."eventName", sending."endpointId",
         endpoint.url AS "endpointUrl", sending.attempt, 'Sending' AS state, NULL::smallint AS "statusCode",
         NULL::text AS "responseBody", NULL::text AS error, NULL::integer AS "durationMs", NULL::timestamptz AS "nextAttemptAt",
@@ -55,7 +57,7 @@ export const layer = Layer.effect(
         if (filters.state !== undefined && filters.state !== "Sending")
           return yield* repo.list(organizationId, filters, after, count, at)
         const position = after ?? LAST
-        const sending = yield* records<Sending>()(sql`
+        const sending = yield* decoded(Sending)(sql`
           SELECT lease AS id, id AS "deliveryId", event_id AS "eventId", event_name AS "eventName",
             endpoint_id AS "endpointId", attempt, claimed_at AS "timestamp"
           FROM webhook_queue WHERE ${sql.and(sendingOf(organizationId, filters, position, at))}

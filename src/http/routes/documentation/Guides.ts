@@ -30,7 +30,10 @@ const GROUPS = [
       "comparison",
     ],
   },
-  { title: "Run", pages: ["operating", "upgrading", "scaling", "performance", "observability", "sign-in", "gateways"] },
+  {
+    title: "Run",
+    pages: ["operating", "upgrading", "scaling", "performance", "observability", "sign-in", "gateways", "edge"],
+  },
   { title: "Develop", pages: ["architecture", "adding-an-endpoint", "decisions"] },
   { title: "Background", pages: [] },
 ] as const

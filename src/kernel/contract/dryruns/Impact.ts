@@ -51,21 +51,21 @@ export type AffectedInstance = typeof AffectedInstance.Type
 const figure = Schema.NullOr(Amount)
 
 /** A check that would be allowed instead of denied, or denied instead of allowed. */
-export const TurningCheck = Schema.Struct({
+export const ChangingCheck = Schema.Struct({
   slug: Schema.String.annotate({ description: "Slug of the instance" }),
   entitlement: Schema.String.annotate({ description: "Slug of the entitlement" }),
   usage: figure,
   limit: figure.annotate({ description: "The limit afterwards; `null` if nothing is granted" }),
   reason: Schema.Struct({ before: Schema.String, after: Schema.String }).annotate(
-    component("TurningReason", { before: "GRANTED", after: "LIMIT_REACHED" }),
+    component("ChangingReason", { before: "GRANTED", after: "LIMIT_REACHED" }),
   ),
-}).annotate(component("TurningCheck", { slug: "globex-production", entitlement: "api-calls", usage: 800, limit: 500 }))
-export type TurningCheck = typeof TurningCheck.Type
+}).annotate(component("ChangingCheck", { slug: "globex-production", entitlement: "api-calls", usage: 800, limit: 500 }))
+export type ChangingCheck = typeof ChangingCheck.Type
 
 /** The checks of instances that would turn. */
-export const TurningChecks = affectedSchema(
-  "TurningChecks",
-  TurningCheck,
+export const ChangingChecks = affectedSchema(
+  "ChangingChecks",
+  ChangingCheck,
   "Entitlements of these instances whose checks (`requested: 0`) would be allowed instead of denied, or denied instead of allowed",
 )
 

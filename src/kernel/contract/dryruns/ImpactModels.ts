@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { component } from "../Component.ts"
 import { Timestamp } from "../../values/Timestamp.ts"
 import { DryRunOf } from "./DryRun.ts"
-import { affectedSchema, AffectedInstance, DeletionImpact, TurningChecks } from "./Impact.ts"
+import { affectedSchema, AffectedInstance, DeletionImpact, ChangingChecks } from "./Impact.ts"
 
 /** Of a change of a license version. */
 export const LicenseImpact = Schema.Struct({
@@ -22,8 +22,8 @@ export const LicenseImpact = Schema.Struct({
 export type LicenseImpact = typeof LicenseImpact.Type
 
 /** Of a change of a grant, or of an instance. */
-export const TurningImpact = Schema.Struct({ turning: TurningChecks }).annotate(component("TurningImpact"))
-export type TurningImpact = typeof TurningImpact.Type
+export const ChangingImpact = Schema.Struct({ turning: ChangingChecks }).annotate(component("ChangingImpact"))
+export type ChangingImpact = typeof ChangingImpact.Type
 
 const DeletedUsageEvent = Schema.Struct({
   entitlement: Schema.String,

@@ -186,4 +186,38 @@ describe("the plan of a catalogue", () => {
     const plan = planOf(decode({ entitlements: [] }), service, pruning)
     assert.isTrue(plan.steps.every(({ section }) => section === "entitlements"))
   })
+
+  it("of an add-on: a grant states no overage unless the file does, and keeps its `combine` if the file omits it", () => {
+    const fileWith = (grant: object) =>
+      decode({
+        entitlements: [{ slug: "calls", name: "Calls", type: "NUMBER" }],
+        licenseFamilies: [
+          {
+            slug: "extra",
+            versions: [
+              {
+                slug: "extra",
+                name: "Extra",
+                type: "ADD_ON",
+                lifecycleState: "DRAFT",
+                grants: [{ entitlementSlug: "calls", value: 5, ...grant }],
+              },
+            ],
+          },
+        ],
+      })
+    const stored = serviceWith(fileWith({ combine: "SET" }))
+    assert.deepStrictEqual(stored.licenseFamilies?.[0]?.grants, [
+      { entitlementSlug: "calls", value: 5, combine: "SET", overagePercent: null },
+    ])
+    for (const same of [{ combine: "SET" }, {}, { overagePercent: null }]) {
+      assertNothingToDo(planOf(fileWith(same), stored, options))
+    }
+    const bodies = (grant: object) => planOf(fileWith(grant), stored, options).steps.map(({ body }) => body)
+    assert.deepStrictEqual(bodies({ combine: "MAX" }), [{ combine: "MAX" }])
+    assert.deepStrictEqual(bodies({ overagePercent: 5 }), [{ overagePercent: 5 }])
+    assert.deepStrictEqual(fileOf(stored).licenseFamilies?.[0]?.versions[0]?.grants, [
+      { entitlementSlug: "calls", value: 5, combine: "SET" },
+    ])
+  })
 })

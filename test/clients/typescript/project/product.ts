@@ -15,6 +15,8 @@ const instance = setting("KEYSHELF_INSTANCE")
 const client = createProductClient({
   baseUrl: setting("KEYSHELF_URL"),
   token: async () => setting("KEYSHELF_TOKEN"),
+  // What is counted is compared with what the service says to each request.
+  mode: "remote",
   retries: mode === "use" ? 5 : 0,
   timeoutMs: 20_000,
 })

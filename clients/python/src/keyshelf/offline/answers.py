@@ -6,11 +6,12 @@ from decimal import Decimal
 from typing import Any, Mapping, Sequence
 
 from ..amounts import instant_text
-from .terms import Figures, difference, requested_in, terms_at
-from .values import Instant, amount_text, cap_of, exact_sum, millis_of, millis_or_now, own
+from .terms import Figures, Scene, requested_in, scene_at, terms_at
+from .values import Instant, amount_text, cap_of, difference, exact_sum, millis_of, millis_or_now, own
 
-_ZERO = Decimal(0)
+_ZERO, _ONE = Decimal(0), Decimal(1)
 _UNLIMITED = Decimal(-1)
+_ALLOWED = ("GRANTED", "UNLIMITED", "SOFT_LIMIT")
 _NO_FIGURES: dict[str, str | None] = {"limit": None, "usage": None, "remaining": None, "overage": None}
 
 
@@ -26,17 +27,36 @@ def answer(
     default. `local` is what this product spent and did not settle yet: `{"source", "positions", "spent"}`. The result has the
     form of a check's. Amounts are decimal texts. Never raises: what cannot be read is not allowed.
     """
+    return _answers_to(claims, checks, at, local, None)
+
+
+def answer_in_order(
+    claims: Mapping[str, Any],
+    checks: Sequence[Mapping[str, Any]],
+    at: Instant | None = None,
+    local: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Answers the checks of a consumption, each after what the allowed ones before it use.
+
+    The figures are those before all of them.
+    """
+    return _answers_to(claims, checks, at, local, {})
+
+
+def _answers_to(claims: Any, checks: Any, at: Instant | None, local: Any, uses: dict[str, Decimal] | None) -> dict[str, Any]:
+    """`uses` is what the checks of a consumption use of each entitlement, as far as they are allowed."""
     millis = millis_or_now(at)
     license = own(claims, "license")
     term_end, end = millis_of(own(license, "termEnd")), millis_of(own(license, "end"))
     is_in_grace = millis is not None and term_end is not None and end is not None and term_end <= millis < end
     listed = checks if isinstance(checks, (list, tuple)) else []
+    scene = scene_at(claims, millis, local)
     return {
         "instance": _text_in(own(claims, "instance"), "slug"),
         "license": _text_in(license, "slug"),
         "at": _text_at(millis),
         "graceEndsAt": _text_at(end) if is_in_grace else None,
-        "checks": [_answer_one(claims, check, millis, is_in_grace, local) for check in listed],
+        "checks": [_answer_one(scene, check, is_in_grace, uses) for check in listed],
     }
 
 
@@ -52,14 +72,17 @@ def _text_at(millis: float | None) -> str | None:
         return None
 
 
-def _answer_one(claims: Any, check: Any, at: float | None, is_in_grace: bool, local: Any) -> dict[str, Any]:
+def _answer_one(scene: Scene, check: Any, is_in_grace: bool, uses: dict[str, Decimal] | None) -> dict[str, Any]:
     slug, requested = own(check, "entitlement"), requested_in(check)
-    denial, figures = terms_at(claims, slug, at, local)
-    if requested is None or not isinstance(slug, str) or at is None:
+    denial, figures = terms_at(scene, slug)
+    if requested is None or not isinstance(slug, str) or scene.at is None:
         reason = "INVALID_REQUEST"
     else:
-        reason = denial or ("GRANTED" if figures is None else _reason_for_amount(figures, requested))
-    is_allowed = reason in ("GRANTED", "UNLIMITED", "SOFT_LIMIT")
+        used = requested if uses is None else exact_sum(uses.get(slug, _ZERO), _used_by(figures, requested))
+        reason = denial or ("GRANTED" if figures is None else _reason_for_amount(figures, used))
+        if uses is not None and reason in _ALLOWED:
+            uses[slug] = used
+    is_allowed = reason in _ALLOWED
     period = None if figures is None else figures.period
     return {
         "entitlement": slug if isinstance(slug, str) else "",
@@ -116,7 +139,8 @@ def cover(
     """
     millis = millis_or_now(at)
     listed = checks if isinstance(checks, (list, tuple)) else []
-    items = [_item_at(claims, check, millis, local) for check in listed]
+    scene = scene_at(claims, millis, local)
+    items = [_item_at(scene, check) for check in listed]
     faults = [(slug, fault) for slug, fault, _, _ in items if fault is not None]
     for slug, fault in sorted(faults, key=lambda one: one[1] != "INVALID_REQUEST")[:1]:
         return {"denied": fault, "entitlement": slug}
@@ -148,16 +172,17 @@ def _is_paid(figures: Figures | None, need: Decimal) -> bool:
     return figures is None or figures.limit == _UNLIMITED or need <= figures.unspent
 
 
-def _item_at(
-    claims: Any, check: Any, at: float | None, local: Any
-) -> tuple[str, str | None, Figures | None, Decimal]:
+def _item_at(scene: Scene, check: Any) -> tuple[str, str | None, Figures | None, Decimal]:
     """The slug of a check, why it cannot be consumed, its figures and its amount."""
     slug, requested = own(check, "entitlement"), requested_in(check)
-    denial, figures = terms_at(claims, slug, at, local)
+    denial, figures = terms_at(scene, slug)
     # Seats, and what is measured in other ways, cannot be consumed.
     is_consumable = figures is None or (figures.aggregation in ("SUM", "COUNT") and figures.period is not None)
-    is_valid = isinstance(slug, str) and requested is not None and at is not None
+    is_valid = isinstance(slug, str) and requested is not None and scene.at is not None
     fault = denial if is_valid and (denial is not None or is_consumable) else "INVALID_REQUEST"
-    # A `COUNT` counts the use itself, whatever amount it has.
-    is_count = figures is not None and figures.aggregation == "COUNT"
-    return slug if isinstance(slug, str) else "", fault, figures, Decimal(1) if is_count else requested or _ZERO
+    return slug if isinstance(slug, str) else "", fault, figures, _used_by(figures, requested or _ZERO)
+
+
+def _used_by(figures: Figures | None, requested: Decimal) -> Decimal:
+    """What a use uses: a `COUNT` counts the use itself, whatever amount it has."""
+    return _ONE if figures is not None and figures.aggregation == "COUNT" else requested

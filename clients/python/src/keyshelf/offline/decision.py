@@ -53,21 +53,27 @@ def period_at(claims: Mapping[str, Any], period: str, at: Instant) -> Period | N
         if instant is None:
             return None
         if isinstance(starts, list):
-            times = [millis_of(start) for start in starts]
-            # A start that is not a time makes the order unknown.
-            known = [] if None in times else [time for time in times if time is not None]
+            known = [millis_of(start) for start in starts]
         else:
             known = _around(millis_of(own(named, "from")), own(named, "every"), instant)
-        before = [start for start in known if start <= instant]
-        after = [start for start in known if start > instant]
-        if not before:
+        before: float | None = None
+        after: float | None = None
+        for start in known:
+            # A start that is not a time makes the order unknown.
+            if start is None:
+                return None
+            if start <= instant:
+                before = start if before is None or start > before else before
+            else:
+                after = start if after is None or start < after else after
+        if before is None:
             return None
-        return Period(instant_text(int(max(before))), instant_text(int(min(after))) if after else None)
+        return Period(instant_text(int(before)), None if after is None else instant_text(int(after)))
     except (ValueError, TypeError):
         return None
 
 
-def _around(start: float | None, seconds: Any, at: float) -> list[float]:
+def _around(start: float | None, seconds: Any, at: float) -> list[float | None]:
     """The starts of periods of a fixed length around an instant."""
     if start is None or not is_number(seconds) or seconds <= 0 or at < start:
         return []

@@ -13,10 +13,9 @@ from typing import Any, Iterable, Mapping
 
 from ..amounts import instant_text
 from .tokens import is_bounded
-from .values import Instant, amount_of, amount_text, hash_of, is_count, millis_or_now, own
+from .values import Instant, amount_of, amount_text, hash_of, is_count, json_line, millis_or_now, own
 
 _SOURCE = re.compile(r"urn:keyshelf:ledger:[0-9a-f-]{36}")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -102,9 +101,9 @@ class Ledger:
                 "prevhash": self._position.head,
             }
             # The amount is written digit by digit: a floating point number would round it.
-            rest = _json(dict(data or {}))[1:-1]
+            rest = json_line(dict(data or {}))[1:-1]
             members = f'"value":{amount_text(amount)}' + (f",{rest}" if rest else "")
-            line = f'{_json(attributes)[:-1]},"data":{{{members}}}}}'
+            line = f'{json_line(attributes)[:-1]},"data":{{{members}}}}}'
             self._position = LedgerPosition(self._position.lines + 1, hash_of(line))
             return line
 
@@ -127,9 +126,3 @@ class Ledger:
             self._position = LedgerPosition(number, head)
         else:
             self.duplicates += 1
-
-
-def _json(value: Any) -> str:
-    """JSON in UTF-8 without spaces, as other languages write it. A lone surrogate is escaped: UTF-8 has none."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from ..amounts import MAX_DIGITS, digits_of
 from .decision import Period, period_at
-from .values import amount_of, exact_sum, is_number, millis_of, own
+from .values import amount_of, difference, exact_sum, is_number, millis_of, own
 
-_ZERO = Decimal(0)
+_ZERO, _ONE = Decimal(0), Decimal(1)
 
 
-@dataclass(frozen=True)
-class Figures:
+class Figures(NamedTuple):
     """The figures of a `NUMBER`."""
 
     aggregation: Any
@@ -33,28 +32,66 @@ class Figures:
 def requested_in(check: Any) -> Decimal | None:
     """The requested amount, `None` if the service would reject it."""
     requested = own(check, "requested")
-    amount = amount_of("1" if requested is None else requested)
+    if requested is None:
+        return _ONE
+    return _requested(requested) if isinstance(requested, (str, Decimal)) else _countable(requested)
+
+
+@lru_cache(4_096)
+def _requested(requested: str | Decimal) -> Decimal | None:
+    return _countable(requested)
+
+
+def _countable(requested: Any) -> Decimal | None:
+    amount = amount_of(requested)
     return None if amount is None or amount < 0 or digits_of(amount) > MAX_DIGITS else amount
 
 
-def difference(one: Decimal, other: Decimal) -> Decimal:
-    return exact_sum(one, other.copy_negate())
+class Scene(NamedTuple):
+    """What is the same for all entitlements of a snapshot at an instant."""
+
+    claims: Any
+    at: float | None
+    #: Why nothing is allowed at all.
+    denial: str | None
+    local: Any
+    tranche: Any
+    #: The periods that were found, by their names, with their starts.
+    periods: dict[str, tuple[Period | None, float | None]]
 
 
-def terms_at(claims: Any, slug: Any, at: float | None, local: Any) -> tuple[str | None, Figures | None]:
-    """What is known of an entitlement at an instant: why nothing is allowed, and the figures of a `NUMBER`."""
+def scene_at(claims: Any, at: float | None, local: Any) -> Scene:
+    tranche = None if local is None else _tranche_of(claims, local)
+    return Scene(claims, at, _denial_at(claims, at), local, tranche, {})
+
+
+def _period_of(scene: Scene, name: Any, at: float) -> tuple[Period | None, float | None]:
+    if not isinstance(name, str):
+        return None, None
+    found = scene.periods.get(name)
+    if found is None:
+        # A lifetime begins with the license, and is its period before that too.
+        begins = millis_of(own(own(scene.claims, "license"), "start")) if name == "LIFETIME" else None
+        period = period_at(scene.claims, name, (at if begins is None else max(at, begins)) / 1000)
+        found = scene.periods[name] = period, None if period is None else millis_of(period.start)
+    return found
+
+
+def terms_at(scene: Scene, slug: Any) -> tuple[str | None, Figures | None]:
+    """What is known of an entitlement: why nothing is allowed, and the figures of a `NUMBER`."""
+    claims, at = scene.claims, scene.at
     listed = own(claims, "entitlements")
     entitlements = listed if isinstance(listed, list) and isinstance(slug, str) else []
     entitlement = next((one for one in entitlements if own(one, "slug") == slug), None)
     if entitlement is None:
         return ("ENTITLEMENT_NOT_FOUND" if own(claims, "complete") is True else "NOT_GRANTED"), None
     is_number_type = own(entitlement, "type") == "NUMBER"
-    figures = _figures_at(claims, slug, entitlement, at, local) if is_number_type and at is not None else None
+    figures = _figures_at(scene, slug, entitlement, at) if is_number_type and at is not None else None
     is_granted = figures is not None and figures.limit is not None if is_number_type else _is_granted(entitlement, at)
-    return _denial_at(claims, is_granted, at), figures
+    return scene.denial or (None if is_granted else "NOT_GRANTED"), figures
 
 
-def _denial_at(claims: Any, is_granted: bool, at: float | None) -> str | None:
+def _denial_at(claims: Any, at: float | None) -> str | None:
     license = own(claims, "license")
     start, end = millis_of(own(license, "start")), own(license, "end")
     if at is None or start is None or at < start:
@@ -63,7 +100,7 @@ def _denial_at(claims: Any, is_granted: bool, at: float | None) -> str | None:
         until = millis_of(end)
         if until is None or at >= until:
             return "LICENSE_EXPIRED"
-    return None if is_granted else "NOT_GRANTED"
+    return None
 
 
 def _grant_at(entitlement: Any, at: float | None) -> Any:
@@ -74,6 +111,12 @@ def _grant_at(entitlement: Any, at: float | None) -> Any:
         if at is not None and begun is not None and begun <= at:
             return grant
     return entitlement
+
+
+def configuration_at(entitlement: Any, at: float) -> dict[str, Any] | None:
+    """The object that a `CONFIG` grants at an instant in seconds; `None` of other types, and where nothing is granted."""
+    value = own(_grant_at(entitlement, millis_of(at)), "value")
+    return value if own(entitlement, "type") == "CONFIG" and isinstance(value, dict) else None
 
 
 def _is_granted(entitlement: Any, at: float | None) -> bool:
@@ -94,37 +137,32 @@ def _is_position(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and len(value) == 2
 
 
-def _figures_at(claims: Any, slug: str, entitlement: Any, at: float, local: Any) -> Figures | None:
-    name = own(entitlement, "period")
-    period = period_at(claims, name, at / 1000) if isinstance(name, str) else None
-    start = None if period is None else period.start
-    begun, used_from = millis_of(start), millis_of(own(entitlement, "usedFrom"))
+def _figures_at(scene: Scene, slug: str, entitlement: Any, at: float) -> Figures | None:
+    period, begun = _period_of(scene, own(entitlement, "period"), at)
+    used_from = millis_of(own(entitlement, "usedFrom"))
     # Usage and holds of another period are none of this one. In doubt they count.
     is_other = begun is not None and used_from is not None and begun != used_from
     used = _ZERO if is_other else amount_of(own(entitlement, "used"))
     if used is None:
         return None
     held = _ZERO if is_other else amount_of(own(entitlement, "held")) or _ZERO
-    aggregation = own(entitlement, "aggregation")
-    is_spent = aggregation in ("SUM", "COUNT")
+    grant, aggregation = _grant_at(entitlement, at), own(entitlement, "aggregation")
+    limit, percent = amount_of(own(grant, "limit")), amount_of(own(grant, "overagePercent")) or _ZERO
+    if scene.local is None:
+        return Figures(aggregation, limit, percent, difference(used, held), max(_ZERO, held), _ZERO, period)
+    is_spent, local, tranche = aggregation in ("SUM", "COUNT"), scene.local, scene.tranche
+    start = None if period is None else period.start
 
     def total(amounts: Any) -> Decimal:
         amount = amount_of(own(own(amounts, slug), start)) if is_spent else None
         return _ZERO if amount is None else max(_ZERO, amount)
 
-    tranche = _tranche_of(claims, local)
     spent, mine, until = total(own(local, "spent")), total(own(tranche, "of")), own(tranche, "until")
     is_open = is_number(until) and at < until * 1000
-    unspent = max(_ZERO, difference(mine, exact_sum(spent, total(own(local, "reserved"))))) if is_open else _ZERO
-    grant = _grant_at(entitlement, at)
+    # What is given back is held by no one, although the snapshot says so until the service has answered.
+    returned = total(own(local, "returned"))
+    taken = exact_sum(spent, total(own(local, "reserved")), returned)
+    unspent = max(_ZERO, difference(mine, taken)) if is_open else _ZERO
     # What this product spent of its own hold is usage. No other client can spend what is left of it.
-    others = max(_ZERO, difference(max(_ZERO, difference(held, min(mine, spent))), unspent))
-    return Figures(
-        aggregation,
-        amount_of(own(grant, "limit")),
-        amount_of(own(grant, "overagePercent")) or _ZERO,
-        exact_sum(used, held.copy_negate(), spent),
-        others,
-        unspent,
-        period,
-    )
+    others = max(_ZERO, difference(max(_ZERO, difference(held, min(mine, spent))), exact_sum(unspent, returned)))
+    return Figures(aggregation, limit, percent, exact_sum(used, held.copy_negate(), spent), others, unspent, period)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 import time
 from datetime import datetime
-from decimal import ROUND_DOWN, Decimal, localcontext
+from decimal import ROUND_DOWN, Context, Decimal
+from functools import lru_cache
 from typing import Any, Union
 
 from ..amounts import instant_ms, text_of
@@ -17,9 +19,14 @@ Instant = Union[int, float, str, datetime]
 
 _BASE64URL = re.compile(r"[A-Za-z0-9_-]*")
 _DECIMAL = re.compile(r"-?[0-9]{1,64}(\.[0-9]{1,64})?")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 #: A caller who passes milliseconds instead of seconds is beyond this.
 _MAX_SECONDS = 10**11
 _MAX_SAFE = 2**53 - 1
+#: No sum of amounts needs more digits, so none is rounded.
+_EXACT = Context(prec=300, rounding=ROUND_DOWN)
+#: The texts of a snapshot are read at each check. These are a few hundred.
+_REMEMBERED = 4_096
 
 
 class Fault(Exception):
@@ -73,40 +80,64 @@ def utf8(text: str) -> bytes:
         return paired.encode()
 
 
+def json_line(value: Any) -> str:
+    """JSON in UTF-8 without spaces, as other languages write it. A lone surrogate is escaped: UTF-8 has none."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
 def amount_of(value: Any) -> Decimal | None:
     """The decimal of a text or a number, `None` if there is none."""
+    if isinstance(value, str):
+        return _decimal_in(value)
     if is_number(value):
         if isinstance(value, float):
             value = Decimal(repr(value))
-        value = text_of(Decimal(value)) if Decimal(value).is_finite() else ""
-    return Decimal(value) if isinstance(value, str) and _DECIMAL.fullmatch(value) else None
+        return _decimal_in(text_of(Decimal(value))) if Decimal(value).is_finite() else None
+    return None
 
 
+@lru_cache(_REMEMBERED)
+def _decimal_in(text: str) -> Decimal | None:
+    return Decimal(text) if _DECIMAL.fullmatch(text) else None
+
+
+@lru_cache(_REMEMBERED)
 def amount_text(amount: Decimal) -> str:
     return text_of(amount)
 
 
 def cap_of(limit: Decimal, percent: Decimal) -> Decimal:
     """`limit * (100 + percent) / 100`, exact: it only moves the point."""
-    with localcontext() as context:
-        context.prec, context.rounding = 300, ROUND_DOWN
-        return limit * (100 + percent) / 100
+    return _EXACT.divide(_EXACT.multiply(limit, _EXACT.add(100, percent)), 100)
 
 
 def exact_sum(*amounts: Decimal) -> Decimal:
-    with localcontext() as context:
-        context.prec = 300
-        return sum(amounts, Decimal(0))
+    total = Decimal(0)
+    for amount in amounts:
+        total = _EXACT.add(total, amount)
+    return total
+
+
+def difference(one: Decimal, other: Decimal) -> Decimal:
+    return _EXACT.subtract(one, other)
 
 
 def millis_of(value: Any) -> float | None:
     """Milliseconds since 1970 of an `Instant`, `None` if the value is not a time."""
+    if isinstance(value, str):
+        return _millis_in(value)
     if is_number(value):
         return float(value) * 1000 if abs(value) < _MAX_SECONDS else None
     if isinstance(value, datetime):
         return None if value.utcoffset() is None else round(value.timestamp() * 1000)
+    return None
+
+
+@lru_cache(_REMEMBERED)
+def _millis_in(text: str) -> int | None:
     try:
-        return instant_ms(value)
+        return instant_ms(text)
     except ValueError:
         return None
 

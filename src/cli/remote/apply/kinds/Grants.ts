@@ -1,23 +1,29 @@
 /** Plans what a draft version grants. Pure. */
-import type { GrantValue } from "../../../../domains/licenses/Model.ts"
+import type { Combine, GrantValue, License } from "../../../../domains/licenses/Model.ts"
 import type { Change, Place, Properties, Step, Subject } from "../Plan.ts"
 import { bodyOf, changesBetween } from "../Values.ts"
 
 /** What a version of the file or of the service grants. */
 interface Granting {
+  readonly type: License["type"]
   readonly grants?: ReadonlyArray<{
     readonly entitlementSlug: string
     readonly value: GrantValue
-    readonly overagePercent?: number
+    readonly overagePercent?: number | null
+    /** Of an add-on. The file may omit it: then it stays as it is. */
+    readonly combine?: Combine
   }>
 }
+
+/** The overage of a grant that states none. */
+export const defaultOverage = ({ type }: Pick<Granting, "type">): number | null => (type === "ADD_ON" ? null : 0)
 
 /** Grants by the slug of their entitlement, in their order. */
 export const grantsOf = (version: Granting | undefined) =>
   new Map(
-    (version?.grants ?? []).map(({ entitlementSlug, overagePercent = 0, value }) => [
+    version?.grants?.map(({ combine, entitlementSlug, overagePercent = defaultOverage(version), value }) => [
       entitlementSlug,
-      { value, overagePercent },
+      { value, overagePercent, ...(combine === undefined ? {} : { combine }) },
     ]),
   )
 

@@ -6,11 +6,12 @@
  * rely on them.
  */
 import { currentDefaultOf, releaseSteps, removalSteps } from "./LicenseLifecycle.ts"
-import { grantChanges, grantsOf, grantSteps } from "./Grants.ts"
+import { defaultOverage, grantChanges, grantsOf, grantSteps } from "./Grants.ts"
 import { emptyPlan, joined, lastChangeOf } from "../Plan.ts"
 import type { Change, Place, Plan, PlanOptions, Properties, Refusal, Step, Subject } from "../Plan.ts"
 import { additions, bodyOf, changesBetween, pick, withDefaults } from "../Values.ts"
 import type { EntriesOf, EntryOf, StoredVersion } from "../Stored.ts"
+import { DEFAULT_AWAY } from "../../../../domains/licenses/Model.ts"
 import type { LifecycleState } from "../../../../domains/licenses/Model.ts"
 import type { Release } from "./LicenseLifecycle.ts"
 
@@ -24,12 +25,18 @@ type Version = EntryOf<"licenseFamilies">["versions"][number]
 type Versions = ReadonlyMap<string, StoredVersion>
 
 const required = ["slug", "name", "type"] as const satisfies ReadonlyArray<keyof Version>
-const defaults = { description: null, versionName: null, graceDays: 0 } as const satisfies Partial<Version>
+const defaults = {
+  description: null,
+  versionName: null,
+  graceDays: 0,
+  away: DEFAULT_AWAY,
+} as const satisfies Partial<Version>
 
 /** The properties of a version that its customers rely on, without its grants. */
 const termsOf = (version: Version | StoredVersion): Properties => ({
   ...pick(version, required),
   ...withDefaults(version, defaults),
+  away: { ...DEFAULT_AWAY, ...version.away },
 })
 
 const stateOf = ({ lifecycleState = "PUBLISHED" }: Version | StoredVersion): LifecycleState => lifecycleState
@@ -244,10 +251,10 @@ export const planLicenses = (families: Families, records: ReadonlyArray<StoredVe
 
 const versionEntry = (record: StoredVersion): Version => {
   const { slug, name, type } = record
-  const grants = [...grantsOf(record)].map(([entitlementSlug, { overagePercent, value }]) => ({
+  const grants = [...grantsOf(record)].map(([entitlementSlug, { overagePercent, ...grant }]) => ({
     entitlementSlug,
-    value,
-    ...(overagePercent === 0 ? {} : { overagePercent }),
+    ...grant,
+    ...(overagePercent === defaultOverage(record) ? {} : { overagePercent }),
   }))
   return {
     slug,

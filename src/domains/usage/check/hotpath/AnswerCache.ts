@@ -69,6 +69,9 @@ const isSameRow = (one: UsageRow, other: UsageRow | undefined): boolean =>
   isSameInstant(one.startLicenseDate, other.startLicenseDate) &&
   isSameInstant(one.endLicenseDate, other.endLicenseDate) &&
   one.graceDays === other.graceDays &&
+  // What it has agreed is read with the catalog only.
+  !one.hasExtras &&
+  !other.hasExtras &&
   // Overrides start and end without a change of the row.
   one.overrides === null &&
   other.overrides === null

@@ -5,12 +5,13 @@
  */
 import { decimalOrZero } from "../../../../kernel/values/Decimal.ts"
 import { instantText, isBefore, isSameInstant } from "../../../../kernel/values/Timestamp.ts"
+import type { OrganizationId } from "../../../../kernel/values/Identifiers.ts"
 import type { CatalogRow, CheckQuestion, UsageRow, WantedUsage } from "./Repo.ts"
 import type { Basis, Grant } from "../../rules/Decision.ts"
 import type { CheckedEntitlement, CheckedInstance } from "../../rules/Terms.ts"
 import { contains } from "../../rules/Period.ts"
 import type { Period } from "../../rules/Period.ts"
-import { grantAt, licensedGrant } from "../../rules/Grants.ts"
+import { grantAt, licensedGrant } from "../../rules/Grant.ts"
 import { periodOf } from "../../rules/Terms.ts"
 import type { CheckBasis } from "../../rules/CheckBasis.ts"
 
@@ -74,14 +75,14 @@ const isAllowing = (allowancesUntil: Date | null | undefined, at: Date): boolean
 /** The cache of one process. */
 export interface CatalogCache {
   /**
-   * What is left to read for a check; `undefined` if not all of its catalog is cached, or the instance has allowances.
+   * What is left to read for a check; `undefined` if not all of its catalog is cached, or the instance has allowances or add-ons.
    */
   readonly usageQueryOf: (question: CheckQuestion) => UsageQuery | undefined
   /** Whether a query is still right at the instant of the check. */
   readonly isCurrent: (query: UsageQuery, question: CheckQuestion) => boolean
   /**
    * The basis of a check from the rows of its usage; `undefined` if they belong to another catalog, or leave out
-   * allowances.
+   * allowances or add-ons.
    */
   readonly basisOf: (
     query: UsageQuery,
@@ -101,6 +102,8 @@ const makeFacts = (maxFacts: number) => {
   const starts = new Map<string, Date>()
   /** Until when instances have allowances. */
   const allowances = new Map<string, Date>()
+  /** Instances that have agreed something beside their license, as of the last row with a catalog. */
+  const extended = new Map<string, true>()
   let facts = 0
 
   const store = <Key, Fact>(cache: Map<Key, Fact>, key: Key, fact: Fact): Fact => {
@@ -109,7 +112,7 @@ const makeFacts = (maxFacts: number) => {
     return fact
   }
 
-  const catalogOf = (organizationId: string, version: string | null): Catalog => {
+  const catalogOf = (organizationId: OrganizationId, version: string | null): Catalog => {
     const known = catalogs.get(organizationId)
     if (known?.version === version) return known
     return store(catalogs, organizationId, { version, entitlements: new Map(), licenses: new Map() })
@@ -121,20 +124,22 @@ const makeFacts = (maxFacts: number) => {
     catalogs.clear()
     starts.clear()
     allowances.clear()
+    extended.clear()
     facts = 0
   }
 
-  return { catalogs, starts, allowances, store, catalogOf, clearIfFull }
+  return { catalogs, starts, allowances, extended, store, catalogOf, clearIfFull }
 }
 
 type Facts = ReturnType<typeof makeFacts>
 
 const queriesFrom =
-  ({ allowances, catalogs, starts }: Facts): CatalogCache["usageQueryOf"] =>
+  ({ allowances, catalogs, extended, starts }: Facts): CatalogCache["usageQueryOf"] =>
   (question) => {
     const { at, entitlements, instance, organizationId } = question
     const catalog = catalogs.get(organizationId)
-    if (catalog === undefined || isAllowing(allowances.get(nameOf(question)), at)) return undefined
+    if (catalog === undefined || extended.has(nameOf(question))) return undefined
+    if (isAllowing(allowances.get(nameOf(question)), at)) return undefined
     const queried: Array<QueriedEntitlement> = []
     const questions: Array<WantedUsage & { readonly entitlementIds: Array<string> }> = []
     // The starts of the periods of these questions; leases have their own.
@@ -179,6 +184,7 @@ const basisOf: CatalogCache["basisOf"] = (
   const [first] = rows
   const license = first === undefined ? undefined : catalog.licenses.get(first.licenseId)
   if (first === undefined || license === undefined || isAllowing(first.allowancesUntil, at)) return undefined
+  if (first.hasExtras) return undefined
   if (rows.some(({ catalogVersion }) => catalogVersion !== catalog.version)) return undefined
   if (startLicenseDate !== undefined && !isSameInstant(startLicenseDate, first.startLicenseDate)) return undefined
   const used = rows.map((row) => itemsOf(row.used))
@@ -187,7 +193,8 @@ const basisOf: CatalogCache["basisOf"] = (
   for (const { entitlement, index, period, question } of entitlements) {
     const licensed = license.grants.get(entitlement.slug)
     if (licensed === undefined) return undefined
-    const grant = first.overrides === null ? licensed : grantAt(licensed, first.overrides[entitlement.id], at)
+    const override = first.overrides?.[entitlement.id]
+    const grant = override === undefined ? licensed : grantAt(licensed, { addOns: null, override }, at)
     const usage = decimalOrZero(used[question]?.[index])
     bases.push({ entitlement, grant, usage, held: decimalOrZero(held[question]?.[index]), period })
   }
@@ -203,10 +210,12 @@ const basisOf: CatalogCache["basisOf"] = (
 }
 
 const learningInto =
-  ({ allowances, catalogOf, clearIfFull, starts, store }: Facts): CatalogCache["learn"] =>
+  ({ allowances, catalogOf, clearIfFull, extended, starts, store }: Facts): CatalogCache["learn"] =>
   (question, rows) => {
     clearIfFull()
     const until = rows[0]?.allowancesUntil
+    if (rows[0]?.hasExtras === true) store(extended, nameOf(question), true)
+    else extended.delete(nameOf(question))
     if (isAllowing(until, question.at)) store(allowances, nameOf(question), until ?? question.at)
     for (const row of rows) {
       const catalog = catalogOf(question.organizationId, row.catalogVersion)

@@ -2,6 +2,7 @@
 import { Effect, Exit } from "effect"
 import { makeRequestBatcher } from "../../../../kernel/concurrency/RequestBatcher.ts"
 import type { PendingQuestion } from "../../../../kernel/concurrency/RequestBatcher.ts"
+import type { OrganizationId } from "../../../../kernel/values/Identifiers.ts"
 import { makeCatalogCache } from "./CatalogCache.ts"
 import type { CheckQuestion, CheckBatchRepo, UsageRow } from "./Repo.ts"
 import { makeAnswerCache } from "./AnswerCache.ts"
@@ -71,7 +72,10 @@ export const makeCheckBatcher = (repo: CheckBatchRepo["Service"]) => {
 
   // If a statement about several organizations dies, each gets its own: one organization's check must not fail
   // another's.
-  const findWithCatalog = Effect.fnUntraced(function* (waiting: ReadonlyArray<WaitingCheck>, within: string | null) {
+  const findWithCatalog = Effect.fnUntraced(function* (
+    waiting: ReadonlyArray<WaitingCheck>,
+    within: OrganizationId | null,
+  ) {
     const questions = waiting.map(({ question }) => question)
     const found = yield* Effect.exit(repo.findWithCatalog(questions, within))
     if (Exit.isFailure(found) && within === null && haveSeveralOrganizations(waiting))

@@ -6,15 +6,19 @@ import { HotPath } from "../../../../kernel/database/Connections.ts"
 import { records } from "../../../../kernel/database/Statements.ts"
 import { instantText } from "../../../../kernel/values/Timestamp.ts"
 import { toJson } from "../../../../kernel/contract/JsonResponse.ts"
+import type { OrganizationId } from "../../../../kernel/values/Identifiers.ts"
+import { catalogVersionJoin, entitlementsSql } from "../../../entitlements/EntitlementsSql.ts"
 import type { AggregationMethod } from "../../../entitlements/Model.ts"
+import { instancesSql } from "../../../instances/InstancesSql.ts"
+import { hasExtras } from "../../../instances/addons/AddOnsSql.ts"
 import type { AppliedOverride } from "../../../instances/overrides/Model.ts"
+import { licenseJoin } from "../../../licenses/LicensesSql.ts"
 import type { CheckedEntitlement, CheckedInstance } from "../../rules/Terms.ts"
 import { hasReservations, reservedQuantity } from "../../terms/HeldSql.ts"
 import {
   checkedBounds,
   checkedColumns,
   grantsAndUsageJoins,
-  licenseJoin,
   liveLeases,
   meterOfInstance,
   ownOrganization,
@@ -23,23 +27,25 @@ import type { AsOf } from "../../terms/TermsSql.ts"
 
 /** A check of an instance. */
 export interface CheckQuestion extends AsOf {
-  readonly organizationId: string
+  readonly organizationId: OrganizationId
   readonly instance: string
   readonly entitlements: ReadonlyArray<string>
 }
 
 /**
  * The version of the organization's catalog, which every change of its entitlements and grants replaces, the license, and whether
- * there may be allowances.
+ * there may be allowances or add-ons.
  */
 interface Versioned {
   readonly catalogVersion: string | null
   readonly licenseId: string
   /** Until when the instance has allowances; `null` if it never had one. */
   readonly allowancesUntil: Date | null
+  /** Whether the instance has agreed something beside its license and overrides. */
+  readonly hasExtras: boolean
 }
 
-/** A row of a check with everything that it is decided on. */
+/** A row of a check with everything that it is decided on. It is cast: decoding takes 4 µs of each check. */
 export type CatalogRow = CheckedInstance &
   Versioned & { readonly licenseGraceDays: number } & (
     | (CheckedEntitlement & { readonly entitlementId: string; readonly aggregationMethod: AggregationMethod | null })
@@ -48,7 +54,7 @@ export type CatalogRow = CheckedInstance &
 
 /** What is left to read where the catalog is cached: the usage in a period, or leases. Its start is a text, as it is sent. */
 export interface WantedUsage {
-  readonly organizationId: string
+  readonly organizationId: OrganizationId
   readonly instance: string
   readonly entitlementIds: ReadonlyArray<string>
   readonly periodStart: string
@@ -92,29 +98,25 @@ interface CheckBatchQueries {
    */
   readonly findWithCatalog: (
     questions: ReadonlyArray<CheckQuestion>,
-    within: string | null,
+    within: OrganizationId | null,
   ) => Effect.Effect<ReadonlyArray<CatalogRow & Numbered>>
   /**
-   * Less, where the catalog is cached: the instance, its usage, and the version of the catalog, but no allowances. They may belong to
-   * several organizations.
+   * Less, where the catalog is cached: the instance, its usage, and the version of the catalog, but no allowances and no add-ons. They
+   * may belong to several organizations.
    */
   readonly findUsage: (questions: ReadonlyArray<UsageQuestion>) => Effect.Effect<ReadonlyArray<UsageRow & Numbered>>
 }
-
-const catalogVersionOf = (sql: PgClient.PgClient, organization: Fragment) => sql`LEFT JOIN LATERAL (
-    SELECT version FROM catalog_versions WHERE organization_id = ${organization} OFFSET 0
-  ) c ON true`
 
 /** The parts of a statement that reads checks with the catalog of an organization. */
 const withCatalog = (sql: PgClient.PgClient, organization: Fragment, asked = organization) => ({
   asked,
   columns: sql`${checkedColumns(sql, organization)}, ${sql.literal(`l.grace_days AS "licenseGraceDays",
     e.id AS "entitlementId", e.aggregation_method AS "aggregationMethod", i.license_id AS "licenseId",
-    c.version AS "catalogVersion", i.allowances_until AS "allowancesUntil"`)}`,
+    c.version AS "catalogVersion", i.allowances_until AS "allowancesUntil", ${hasExtras}`)}`,
   license: licenseJoin(sql, organization),
-  catalogVersion: catalogVersionOf(sql, organization),
-  entitlements: sql`LEFT JOIN LATERAL (
-      SELECT id, slug, type, aggregation_method, reset_period, reset_anchor FROM entitlements
+  catalogVersion: catalogVersionJoin(sql, organization),
+  checked: sql`LEFT JOIN LATERAL (
+      SELECT id, slug, type, aggregation_method, reset_period, reset_anchor FROM ${entitlementsSql.rows}
       WHERE organization_id = ${organization} AND slug = ANY(asked.entitlements) OFFSET 0
     ) e ON true`,
   grantsAndUsage: grantsAndUsageJoins(sql, organization),
@@ -125,17 +127,18 @@ const make = Effect.gen(function* () {
   const { ask, askFor } = yield* HotPath
   const own = ownOrganization(sql)
   const ofEach = withCatalog(sql, own, sql.literal(`asked."organizationId"`))
-  const catalogVersion = catalogVersionOf(sql, own)
+  const catalogVersion = catalogVersionJoin(sql, own)
   const wanted = meterOfInstance(own, "wanted.id")
-  const held = reservedQuantity(sql, wanted, checkedBounds)
+  const held = reservedQuantity(sql, wanted, { ...checkedBounds, period: `asked."periodStart"` })
   const some = hasReservations(sql, wanted)
   const live = liveLeases(sql, own, "wanted.id")
+  const extended = sql.literal(hasExtras)
 
   return {
     separatesOrganizations: false,
 
     findWithCatalog: (questions, within) => {
-      const { asked, catalogVersion, columns, entitlements, grantsAndUsage, license } =
+      const { asked, catalogVersion, checked, columns, grantsAndUsage, license } =
         within === null ? ofEach : withCatalog(sql, sql`${within}`)
       const askWithin = within === null ? ask : askFor(within)
       return records<CatalogRow & Numbered>()(
@@ -146,13 +149,13 @@ const make = Effect.gen(function* () {
           AS asked (number int, "organizationId" uuid, instance text, entitlements text[], at timestamptz, known timestamptz)
         CROSS JOIN LATERAL (
           SELECT organization_id, id, slug, license_id, start_license_date, end_license_date, grace_days, overrides,
-            allowances_until
-          FROM instances
+            allowances_until, extras
+          FROM ${instancesSql.rows}
           WHERE organization_id = ${asked} AND slug = asked.instance OFFSET 0
         ) i
         ${license}
         ${catalogVersion}
-        ${entitlements}
+        ${checked}
         ${grantsAndUsage}`,
         ),
       )
@@ -172,15 +175,16 @@ const make = Effect.gen(function* () {
             ) FROM unnest(asked."entitlementIds") AS wanted (id)
           )::text END AS used,
           CASE WHEN ${some} THEN ARRAY(SELECT (${held}) FROM unnest(asked."entitlementIds") AS wanted (id))::text END AS held,
-          i.allowances_until AS "allowancesUntil"
+          i.allowances_until AS "allowancesUntil", ${extended}
         FROM ROWS FROM (
           jsonb_to_recordset(${`[${questions.map(withInstants).join(",")}]`}::text::jsonb) AS ("organizationId" uuid, instance text, "entitlementIds" uuid[],
             "periodStart" timestamptz, leased boolean, at timestamptz, known timestamptz)
         ) WITH ORDINALITY
           AS asked ("organizationId", instance, "entitlementIds", "periodStart", leased, at, known, number)
         CROSS JOIN LATERAL (
-          SELECT organization_id, id, license_id, start_license_date, end_license_date, grace_days, overrides, allowances_until
-          FROM instances
+          SELECT organization_id, id, license_id, start_license_date, end_license_date, grace_days, overrides, allowances_until,
+            extras
+          FROM ${instancesSql.rows}
           WHERE organization_id = asked."organizationId" AND slug = asked.instance OFFSET 0
         ) i
         ${catalogVersion}`,

@@ -8,6 +8,7 @@ import { makeGroupCommit } from "../../../../kernel/concurrency/GroupCommit.ts"
 import { mayHaveCommitted } from "../../../../kernel/database/Statements.ts"
 import { Transaction } from "../../../../kernel/database/Transactions.ts"
 import { now } from "../../../../kernel/values/Timestamp.ts"
+import type { OrganizationId } from "../../../../kernel/values/Identifiers.ts"
 import { newlyCrossed } from "../../rules/Limits.ts"
 import { accountName, accountOf, isChanged, meterName, methodOf, periodFor } from "../Account.ts"
 import type { Account } from "../Account.ts"
@@ -35,7 +36,7 @@ type Outcome = { readonly answer: Exit.Exit<unknown, unknown> } | "conflict" | "
 /** The outcomes that are known; dead where the database may have committed. */
 type Outcomes = ReadonlyMap<AnyOperation, Exit.Exit<Outcome>>
 
-type ByOrganization = ReadonlyMap<string, ReadonlyArray<AnyOperation>>
+type ByOrganization = ReadonlyMap<OrganizationId, ReadonlyArray<AnyOperation>>
 
 // Of two nodes that count on the same account, one wins each time, so that the other soon wins too. A try takes two
 // statements for all operations that wait. The locked ledger takes five, and blocks the account meanwhile: it is for

@@ -7,6 +7,7 @@ import type { Fragment } from "effect/sql/Statement"
 import { Commits } from "../../../../kernel/database/Connections.ts"
 import type { Ask } from "../../../../kernel/database/Connections.ts"
 import { records } from "../../../../kernel/database/Statements.ts"
+import type { OrganizationId } from "../../../../kernel/values/Identifiers.ts"
 import type { Account } from "../Account.ts"
 import { readSnapshots, snapshotSql } from "./SnapshotSql.ts"
 import type { MeterSnapshot, OrganizationMeterName } from "./SnapshotSql.ts"
@@ -27,11 +28,12 @@ interface OptimisticQueries {
 
 /** Runs a statement that stores accounts, and returns the rows of their organizations. */
 export const stored = (ask: Ask, statement: Fragment) =>
-  records<{ readonly organizationId: string }>()(ask((own) => own`${statement}`))
+  records<{ readonly organizationId: OrganizationId }>()(ask((own) => own`${statement}`))
 
 /** The organizations of {@link stored} rows. */
-export const organizationsStored = (rows: ReadonlyArray<{ readonly organizationId: string }>): ReadonlySet<string> =>
-  new Set(rows.map(({ organizationId }) => organizationId))
+export const organizationsStored = (
+  rows: ReadonlyArray<{ readonly organizationId: OrganizationId }>,
+): ReadonlySet<string> => new Set(rows.map(({ organizationId }) => organizationId))
 
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient

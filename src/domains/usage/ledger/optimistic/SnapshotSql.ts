@@ -5,13 +5,20 @@ import type { Fragment } from "effect/sql/Statement"
 import type { Ask } from "../../../../kernel/database/Connections.ts"
 import { records } from "../../../../kernel/database/Statements.ts"
 import { isBefore } from "../../../../kernel/values/Timestamp.ts"
+import type { OrganizationId } from "../../../../kernel/values/Identifiers.ts"
 import { heldOf } from "../../rules/Held.ts"
 import type { HeldParts } from "../../rules/Held.ts"
-import { grantJoin } from "../../terms/GrantSql.ts"
+import { entitlementsSql } from "../../../entitlements/EntitlementsSql.ts"
+import { instancesSql } from "../../../instances/InstancesSql.ts"
+import { currentAddOns, hasExtras } from "../../../instances/addons/AddOnsSql.ts"
+import { grantJoin } from "../../../licenses/grants/GrantSql.ts"
+import { licenseJoin } from "../../../licenses/LicensesSql.ts"
 import { ifAllowing, openAllowances, reservedQuantity } from "../../terms/HeldSql.ts"
-import { broughtInTotal, licenseJoin, meterOfInstance, ownOrganization, totalsAround } from "../../terms/TermsSql.ts"
-import { meterColumns, meterOf, totalColumns, totalRowOf } from "../LedgerRepo.ts"
-import type { LockedTotal, MeterRow, StoredTotal } from "../LedgerRepo.ts"
+import { broughtInTotal, meterOfInstance, ownOrganization, totalsAround } from "../../terms/TermsSql.ts"
+import { meterColumns, meterOf } from "../MeterSql.ts"
+import type { MeterRow } from "../MeterSql.ts"
+import { totalColumns, totalRowOf } from "../LedgerRepo.ts"
+import type { LockedTotal, StoredTotal } from "../LedgerRepo.ts"
 import type { Meter } from "../Model.ts"
 import type { MeterName } from "../Operation.ts"
 
@@ -23,17 +30,20 @@ export interface MeterSnapshot {
 
 /** Names a meter of any organization. */
 export interface OrganizationMeterName extends MeterName {
-  readonly organizationId: string
+  readonly organizationId: OrganizationId
 }
 
-/** A row with its allowances, or with the instant until which its instance has some. */
-type SnapshotRow = MeterRow & { readonly allowancesUntil?: Date | null } & (
+/**
+ * A row with its allowances and add-ons, or with the instant until which its instance has allowances, and whether it has add-ons. It is
+ * cast: each consume reads one.
+ */
+type SnapshotRow = MeterRow & { readonly allowancesUntil?: Date | null; readonly hasExtras?: boolean } & (
     | (StoredTotal & Pick<HeldParts, "held"> & Partial<HeldParts> & { readonly decidedAt: Date | null })
     | { readonly periodStart: null }
   )
 
-const isAllowing = ({ allowancesUntil = null }: SnapshotRow, at: Date): boolean =>
-  allowancesUntil !== null && isBefore(at, allowancesUntil)
+const isIncomplete = ({ allowancesUntil = null, hasExtras: isExtended = false }: SnapshotRow, at: Date): boolean =>
+  isExtended || (allowancesUntil !== null && isBefore(at, allowancesUntil))
 
 const snapshotOf = (row: SnapshotRow, at: Date): MeterSnapshot => {
   const meter = meterOf(row, at)
@@ -56,16 +66,16 @@ const namesOf = (rows: ReadonlyArray<SnapshotRow>): ReadonlyArray<OrganizationMe
   ).values(),
 ]
 
-/** Selects the rows of named meters, with their allowances or without. */
+/** Selects the rows of named meters, with their allowances and add-ons or without. */
 type SelectRows = (
   named: ReadonlyArray<OrganizationMeterName>,
   at: Date,
-  areAllowancesRead: boolean,
+  areComplete: boolean,
 ) => Effect.Effect<ReadonlyArray<SnapshotRow>>
 
 /**
- * Reads snapshots of named meters. Those of instances with open allowances are selected once more: the parts of the statement that
- * read allowances would cost all others.
+ * Reads snapshots of named meters. Those of instances with open allowances or with add-ons are selected once more: the parts of the
+ * statement that read these would cost all others.
  */
 export const readSnapshots = (select: SelectRows) =>
   Effect.fnUntraced(function* (
@@ -73,10 +83,10 @@ export const readSnapshots = (select: SelectRows) =>
     at: Date,
   ): Effect.fn.Return<ReadonlyArray<MeterSnapshot>> {
     const rows = yield* select(named, at, false)
-    const allowing = rows.filter((row) => isAllowing(row, at))
-    if (allowing.length === 0) return rows.map((row) => snapshotOf(row, at))
-    const complete = yield* select(namesOf(allowing), at, true)
-    return [...rows.filter((row) => !isAllowing(row, at)), ...complete].map((row) => snapshotOf(row, at))
+    const incomplete = rows.filter((row) => isIncomplete(row, at))
+    if (incomplete.length === 0) return rows.map((row) => snapshotOf(row, at))
+    const complete = yield* select(namesOf(incomplete), at, true)
+    return [...rows.filter((row) => !isIncomplete(row, at)), ...complete].map((row) => snapshotOf(row, at))
   })
 
 /**
@@ -90,27 +100,28 @@ export const snapshotSql = (sql: PgClient.PgClient, ask: Ask) => {
     const meter = meterOfInstance(organization)
     return {
       asked,
-      allowances: sql`${ifAllowing(sql, openAllowances(sql, meter, bounds))} AS allowances, ${broughtInTotal(sql, organization)}`,
+      more: sql`${ifAllowing(sql, openAllowances(sql, meter, bounds))} AS allowances, ${broughtInTotal(sql, organization)},
+            ${currentAddOns(sql, organization)}`,
       termsAndTotals: sql`
           ${licenseJoin(sql, organization)} ${grantJoin(sql, organization)}
           ${totalsAround(sql, organization, "t.*, t.xmin, t.ctid")}
-          CROSS JOIN LATERAL (${reservedQuantity(sql, meter, bounds)}
+          CROSS JOIN LATERAL (${reservedQuantity(sql, meter, { ...bounds, period: "t.period_start" })}
             OFFSET 0
           ) h`,
     }
   }
   const ofEach = fragmentsOf(ownOrganization(sql), sql.literal("asked.organization_id"))
-  const allowancesUntil = sql.literal(`i.allowances_until AS "allowancesUntil"`)
+  const whetherMore = sql.literal(`i.allowances_until AS "allowancesUntil", ${hasExtras}, NULL::jsonb AS "addOns"`)
   const snapshots = (
     named: ReadonlyArray<OrganizationMeterName>,
     at: Date,
-    { allowances, asked, termsAndTotals }: typeof ofEach,
-    areAllowancesRead: boolean,
+    { asked, more, termsAndTotals }: typeof ofEach,
+    areComplete: boolean,
   ) =>
     records<SnapshotRow>()(
       ask(
         (own) => own`
-          SELECT ${columns}, h.quantity::text AS held, ${areAllowancesRead ? allowances : allowancesUntil}
+          SELECT ${columns}, h.quantity::text AS held, ${areComplete ? more : whetherMore}
           FROM (
             SELECT named.*, ${at}::timestamptz AS at FROM jsonb_to_recordset(${sql.json(
               named.map(({ entitlement, instance, organizationId: organization_id }) => ({
@@ -121,18 +132,18 @@ export const snapshotSql = (sql: PgClient.PgClient, ask: Ask) => {
             )}) AS named (organization_id uuid, instance text, entitlement text)
           ) asked
           CROSS JOIN LATERAL (
-            SELECT * FROM instances WHERE organization_id = ${asked} AND slug = asked.instance OFFSET 0
+            SELECT * FROM ${instancesSql.rows} WHERE organization_id = ${asked} AND slug = asked.instance OFFSET 0
           ) i
           CROSS JOIN LATERAL (
-            SELECT * FROM entitlements WHERE organization_id = ${asked} AND slug = asked.entitlement OFFSET 0
+            SELECT * FROM ${entitlementsSql.rows} WHERE organization_id = ${asked} AND slug = asked.entitlement OFFSET 0
           ) e
           ${termsAndTotals}`,
       ),
     )
-  const across: SelectRows = (named, at, areAllowancesRead) => snapshots(named, at, ofEach, areAllowancesRead)
-  const within = (organizationId: string): SelectRows => {
+  const across: SelectRows = (named, at, areComplete) => snapshots(named, at, ofEach, areComplete)
+  const within = (organizationId: OrganizationId): SelectRows => {
     const fragments = fragmentsOf(sql`${organizationId}`)
-    return (named, at, areAllowancesRead) => snapshots(named, at, fragments, areAllowancesRead)
+    return (named, at, areComplete) => snapshots(named, at, fragments, areComplete)
   }
   return { across, within }
 }
