@@ -39,12 +39,13 @@ const addressOf = (url: URL) => {
 /** The same database at a port of the loopback interface, where a container reaches it. */
 const atPort = Effect.fnUntraced(function* (database: Redacted.Redacted) {
   const url = new URL(Redacted.value(database))
+  const address = addressOf(url)
   const server = yield* Effect.acquireRelease(
     Effect.promise(
       () =>
         new Promise<ReturnType<typeof createServer>>((listening) => {
           const created = createServer((caller) => {
-            const socket = connect(addressOf(url))
+            const socket = connect(address)
             for (const end of [caller, socket]) {
               end.on("error", () => {
                 caller.destroy()
