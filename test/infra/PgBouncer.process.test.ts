@@ -20,6 +20,7 @@ const openInstallation = Effect.gen(function* () {
   // docs/scaling.md: PgBouncer ignores what the service sends, so it is set once. Here for the database, not for the role of all tests.
   const name = new URL(Redacted.value(url)).pathname.slice(1)
   for (const [setting, value] of [
+    ["jit", "off"],
     ["statement_timeout", "30s"],
     ["lock_timeout", "10s"],
     ["idle_in_transaction_session_timeout", "60s"],

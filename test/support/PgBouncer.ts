@@ -53,7 +53,7 @@ auth_type = any
 pool_mode = transaction
 default_pool_size = ${POOL_SIZE}
 max_client_conn = 500
-ignore_startup_parameters = extra_float_digits,statement_timeout,lock_timeout,idle_in_transaction_session_timeout
+ignore_startup_parameters = extra_float_digits,jit,statement_timeout,lock_timeout,idle_in_transaction_session_timeout
 `,
     )
     await chmod(file, 0o644)

@@ -180,8 +180,6 @@ for (const { form, repository } of formsOf(OptimisticRepo.layer, Sharded.layer))
         const storedWith = (statement: Fragment, disabled: ReadonlyArray<string>) =>
           Effect.gen(function* () {
             if (onCitus) yield* sql`SET LOCAL citus.propagate_set_commands = 'local'`
-            // A method that is off counts as so dear that PostgreSQL would compile each plan to machine code.
-            yield* sql`SET LOCAL jit = off`
             yield* Effect.forEach(disabled, (method) => sql.unsafe(`SET LOCAL enable_${method} = off`))
             yield* sql`${statement}`
             const rows = yield* sql<{ value: number; events: number }>`

@@ -56,6 +56,8 @@ const clientFor = (
     connectTimeout: "5 seconds",
     startupParameters: {
       timezone: "UTC",
+      // Statements here take milliseconds. Compiling one whose cost is estimated high takes seconds, for each connection.
+      jit: "off",
       statement_timeout: "30s",
       lock_timeout: "10s",
       idle_in_transaction_session_timeout: "60s",

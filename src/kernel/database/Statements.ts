@@ -94,7 +94,7 @@ export const keepingPlans = (sql: SqlClient): Effect.Effect<string> =>
 const indexPlans = (sql: SqlClient): Effect.Effect<Fragment> =>
   Effect.map(keepingPlans(sql), (kept) => {
     const methods = ["seqscan", "bitmapscan", "hashjoin", "mergejoin", "sort"].map((name) => `enable_${name}`)
-    const settings = [...methods, "jit"].map((name) => `set_config('${name}', 'off', true)`)
+    const settings = methods.map((name) => `set_config('${name}', 'off', true)`)
     return sql.literal([...settings, kept].join(", "))
   })
 

@@ -1,7 +1,6 @@
 /** The history of an entitlement: its usage in each hour, day or month of a time. */
 import { Effect } from "effect"
 import { failWithErrors, invalid } from "../../../kernel/contract/Problem.ts"
-import { Transactions } from "../../../kernel/database/Transactions.ts"
 import type { ReportAggregation } from "../../entitlements/Model.ts"
 import { methodOf } from "../ledger/Account.ts"
 import type { Meter } from "../ledger/Model.ts"
@@ -17,7 +16,6 @@ const hoursAreGone = ({ bucket }: HistoryQuery) =>
 
 export const historyReader = Effect.gen(function* () {
   const rollups = yield* RollupsRepo
-  const transactions = yield* Transactions
   const meterOf = yield* meterReader
 
   /** Adds what the extremes of a total are from its newest `set` on. */
@@ -48,9 +46,7 @@ export const historyReader = Effect.gen(function* () {
     const bounds = bucketBounds(query) ?? []
     const method = methodOf(meter) as ReportAggregation
     if (method === "UNIQUE_COUNT") return { items: yield* uniqueHistory(meter, query, bounds) }
-    const periods = yield* transactions.run(
-      Effect.andThen(rollups.planWithoutJit, rollups.periods(meter, bounds[0] as Date, bounds.at(-1) as Date)),
-    )
+    const periods = yield* rollups.periods(meter, bounds[0] as Date, bounds.at(-1) as Date)
     if (query.bucket === "HOUR" && periods.some(({ days = [] }) => days.length > 0)) return yield* hoursAreGone(query)
     const exact = yield* Effect.forEach(periods, (period) => withSet(meter, period))
     return {

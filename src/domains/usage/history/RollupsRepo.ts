@@ -51,11 +51,6 @@ export class RollupsRepo extends Context.Service<
     /** Recomputes an hour of a total from its events, up to the last one that the hours include. */
     readonly recompute: (rollup: StoredTotalKey, at: Date, rolledTo: number) => Effect.Effect<void>
     /**
-     * Makes the statements of the transaction start at once. Compiling the plan of a history takes longer than reading
-     * it.
-     */
-    readonly planWithoutJit: Effect.Effect<void>
-    /**
      * The totals that have events in a range, each with its hours: those that are stored, and those of the events that they do not
      * contain yet, and its days of dropped events. All in one statement, so that an event is in exactly one of them.
      */
@@ -269,7 +264,6 @@ const make = Effect.map(PgClient.PgClient, (sql) => {
   return {
     ...progress(sql),
     ...hours(sql),
-    planWithoutJit: executed(sql`SELECT set_config('jit', 'off', true)`),
 
     periods: readPeriods(sql, dropped),
     ...exactValues(sql, dropped),

@@ -59,7 +59,6 @@ export const voiding = Effect.gen(function* () {
     const notFound = new UsageEventNotFound({ detail: noSuch("usage event", id) })
     yield* transactions.run(
       Effect.gen(function* () {
-        yield* rollups.planWithoutJit
         const [meter] = yield* meters.lockShared(organizationId, [{ instance, entitlement }], yield* now)
         if (meter === undefined) return yield* reports.failMissing(organizationId, instance, entitlement)
         const place = Option.filter(placeOf(id, meter), () => isReported(meter))

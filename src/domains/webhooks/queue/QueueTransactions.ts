@@ -44,8 +44,7 @@ export class QueueTransactions extends Context.Service<
       const planByIndex = (joins: QueuePlan["joins"]) =>
         Effect.orDie(sql`
           SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
-            set_config('enable_sort', 'off', true), set_config('jit', 'off', true),
-            ${kept}
+            set_config('enable_sort', 'off', true), ${kept}
             ${joins === "any" ? sql`` : sql`, set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`}`)
       const plans = { any: planByIndex("any"), nested: planByIndex("nested") }
 
