@@ -15,6 +15,8 @@ const SHORT = 1
 const PAGE = 4
 /** How much work of an organization may run at a time. */
 const MAX_WEIGHT = 32
+/** How much while others have work: what one sends together is what another waits for. */
+const MAX_SHARED_WEIGHT = 8
 
 const KILOBYTE = 1024
 
@@ -36,7 +38,12 @@ const costOfRejection = ({ exit, millis, weight }: EndedWork): number =>
  * The bounds of an organization. A request that is heavier runs alone. A caller that keeps sending requests that are
  * rejected gets a third of the time: each costs three times as long as it takes.
  */
-export const fairShares: FairQueueBounds = { perKey: MAX_WEIGHT, maxTurnMillis: MAX_MILLIS, costOf: costOfRejection }
+export const fairShares: FairQueueBounds = {
+  perKey: MAX_WEIGHT,
+  perSharingKey: MAX_SHARED_WEIGHT,
+  maxTurnMillis: MAX_MILLIS,
+  costOf: costOfRejection,
+}
 
 const hasPages = ({ query }: HttpApiEndpoint.Top): boolean =>
   query !== undefined &&

@@ -65,6 +65,32 @@ describe("the fair queue", () => {
     }),
   )
 
+  it.effect("a key that is alone runs more at a time than one beside another", () =>
+    Effect.gen(function* () {
+      const { end, started, submit } = recording({ perKey: 3, perSharingKey: 1 })
+      yield* Effect.forEach(["a1", "a2", "a3"], (name) => submit("a", name))
+      assert.deepStrictEqual(started, ["a1", "a2", "a3"])
+      yield* submit("b", "b1")
+      yield* submit("a", "a4")
+      yield* end("a1")
+      yield* end("a2")
+      assert.deepStrictEqual(started, ["a1", "a2", "a3", "b1"])
+      yield* end("a3")
+      assert.deepStrictEqual(started, ["a1", "a2", "a3", "b1", "a4"])
+    }),
+  )
+
+  it.effect("a key is alone again when others have had no work for a moment", () =>
+    Effect.gen(function* () {
+      const { started, submit } = recording({ perKey: 2, perSharingKey: 1 })
+      yield* submit("b", "b1")
+      yield* submit("a", "a1")
+      yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 150)))
+      yield* submit("a", "a2")
+      assert.deepStrictEqual(started, ["b1", "a1", "a2"])
+    }),
+  )
+
   it.effect("work heavier than a bound runs alone", () =>
     Effect.gen(function* () {
       const { end, started, submit } = recording({ perKey: 4 })

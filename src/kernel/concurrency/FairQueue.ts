@@ -8,6 +8,8 @@ import { Effect, Exit } from "effect"
 export interface FairQueueBounds {
   /** The maximum that runs for one key. */
   readonly perKey: number
+  /** The maximum that runs for one key while others have work, or had some 100 ms ago; `perKey` by default. */
+  readonly perSharingKey?: number
   /** The maximum that runs for all keys; unlimited by default. */
   readonly total?: number
   /**
@@ -34,6 +36,9 @@ type FairQueue = <A, E, R>(key: string, weight: number, work: Effect.Effect<A, E
 
 // Above this many, those of keys without work are forgotten.
 const FEW_QUEUES = 1_000
+
+// Single requests of another key follow each other within this time.
+const SHARED_MILLIS = 100
 
 // Single requests must not slow down a key.
 const CREDIT_MILLIS = 1_000
@@ -72,6 +77,7 @@ export const makeFairQueue = ({
   costOf = () => 0,
   maxTurnMillis = Infinity,
   perKey,
+  perSharingKey = perKey,
   total = Infinity,
 }: FairQueueBounds): FairQueue => {
   // An idle queue stays until there are many: a queue that comes and goes with each request would make the map replace its table
@@ -81,6 +87,8 @@ export const makeFairQueue = ({
   /** The queues in which work waits, in the order of their turns. */
   const waitingQueues = new Set<Queue>()
   let running = 0
+  let newestQueue: Queue | undefined
+  let sharedUntil = 0
   let oldest: Turn | undefined
   let newest: Turn | undefined
   let isGrantDue = false
@@ -100,14 +108,23 @@ export const makeFairQueue = ({
     return queue
   }
 
+  /** Two keys share the queue once their work alternates. */
+  const noteSharing = (queue: Queue): void => {
+    if (queue === newestQueue) return
+    if (newestQueue !== undefined) sharedUntil = performance.now() + SHARED_MILLIS
+    newestQueue = queue
+  }
+
   const take = (queue: Queue, weight: number): Turn | undefined => {
-    if (!fits(queue.running, weight, perKey) || !fits(running, weight, total)) return undefined
+    const startedAt = performance.now()
+    const bound = startedAt < sharedUntil ? perSharingKey : perKey
+    if (!fits(queue.running, weight, bound) || !fits(running, weight, total)) return undefined
     queue.running += weight
     running += weight
     const turn: Turn = {
       queue,
       weight,
-      startedAt: performance.now(),
+      startedAt,
       isOver: false,
       previous: newest,
       next: undefined,
@@ -216,6 +233,7 @@ export const makeFairQueue = ({
   return (key, weight, work) =>
     Effect.suspend(() => {
       const queue = queueOf(key)
+      noteSharing(queue)
       const turn = queue.waiting.length === 0 ? take(queue, weight) : undefined
       if (turn !== undefined) return Effect.onExitPrimitive(work, (exit) => end(turn, exit))
       return Effect.uninterruptibleMask((restore) =>
