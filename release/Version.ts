@@ -13,6 +13,9 @@ export interface Place {
 const firstVersion = /"version": "([^"]+)"/
 const packageVersion = /"": \{\n {6}"name": "[^"]+",\n {6}"version": "([^"]+)"/
 
+/** The OpenAPI documents. A released version keeps a copy of each. */
+const documents = ["core", "platform", "webhooks"].map((name) => `${name}.json`)
+
 export const places: ReadonlyArray<Place> = [
   { file: "package.json", pattern: firstVersion },
   { file: "package-lock.json", pattern: firstVersion },
@@ -24,7 +27,7 @@ export const places: ReadonlyArray<Place> = [
   { file: "clients/python/src/keyshelf/transport.py", pattern: /^VERSION = "([^"]+)"$/m },
   { file: "clients/go/internal/wire/transport.go", pattern: /^const Version = "([^"]+)"$/m },
   { file: "flake.nix", pattern: /^ {12}version = "([^"]+)";$/m },
-  ...["core", "platform", "webhooks"].map((name) => ({ file: `openapi/${name}.json`, pattern: firstVersion })),
+  ...documents.map((name) => ({ file: `openapi/${name}`, pattern: firstVersion })),
 ]
 
 /** The version of the checkout. */
@@ -48,6 +51,20 @@ export const replaced = (text: string, { file, pattern }: Place, next: string): 
   const start = match.index + match[0].indexOf(match[1])
   return text.slice(0, start) + next + text.slice(start + match[1].length)
 }
+
+/**
+ * The documents with which later versions are compared, by their paths: copies of those that hold the version. A version that is tried
+ * before a release, such as 0.2.0-rc.1, has none.
+ */
+export const releasedDocuments = (next: string): Readonly<Record<string, string>> =>
+  next.includes("-")
+    ? {}
+    : Object.fromEntries(
+        documents.map((name) => {
+          const place = { file: `openapi/${name}`, pattern: firstVersion }
+          return [`openapi/released/${next}/${name}`, replaced(readText(place.file), place, next)]
+        }),
+      )
 
 const UNRELEASED = "## Unreleased"
 

@@ -1,7 +1,7 @@
 /** The commands `npm run release` and `npm run release:<command>`. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join, resolve } from "node:path"
+import { dirname, join, resolve } from "node:path"
 import { parseArgs } from "node:util"
 import { fetchBase, updateBase } from "./Base.ts"
 import { build } from "./Build.ts"
@@ -13,7 +13,7 @@ import { makeKey, PUBLIC_KEY, PUBLIC_KEY_PEM, readKey, readPublicKey } from "./K
 import { newPassphrase, passphrase } from "./Passphrase.ts"
 import { run } from "./Programs.ts"
 import { keyId, signRelease, wrongSignatures } from "./Signature.ts"
-import { places, released, replaced } from "./Version.ts"
+import { places, released, releasedDocuments, replaced } from "./Version.ts"
 
 const report = (findings: ReadonlyArray<string>, good: string): void => {
   for (const finding of findings) console.error(finding)
@@ -104,6 +104,10 @@ const versionCommand = (args: Array<string>): void => {
   const next = onlyOne(args, "version, such as 0.2.0")
   if (!/^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/.test(next)) throw new Error(`${next} is not a version such as 0.2.0`)
   for (const place of places) writeFileSync(join(root, place.file), replaced(readText(place.file), place, next))
+  for (const [file, text] of Object.entries(releasedDocuments(next))) {
+    mkdirSync(dirname(join(root, file)), { recursive: true })
+    writeFileSync(join(root, file), text)
+  }
   const day = new Date().toISOString().slice(0, 10)
   writeFileSync(join(root, "CHANGELOG.md"), released(readText("CHANGELOG.md"), next, day))
 }

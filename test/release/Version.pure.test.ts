@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { differing, notesOf, places, released, replaced, version } from "../../release/Version.ts"
+import { differing, notesOf, places, released, releasedDocuments, replaced, version } from "../../release/Version.ts"
 import { readText } from "../../release/Files.ts"
 
 describe("the version", () => {
@@ -21,6 +21,20 @@ describe("the version", () => {
       () => replaced("", { file: "nothing.json", pattern: /"version": "([^"]+)"/ }, "1.0.0"),
       "nothing.json",
     )
+  })
+
+  it("keeps a copy of each document of the API, under the version, unless it is only tried", () => {
+    const copies = releasedDocuments("9.8.7")
+    assert.deepStrictEqual(Object.keys(copies), [
+      "openapi/released/9.8.7/core.json",
+      "openapi/released/9.8.7/platform.json",
+      "openapi/released/9.8.7/webhooks.json",
+    ])
+    for (const [file, copy] of Object.entries(copies)) {
+      const document = JSON.parse(readText(file.replace("released/9.8.7/", "")))
+      assert.deepStrictEqual(JSON.parse(copy), { ...document, info: { ...document.info, version: "9.8.7" } })
+    }
+    assert.deepStrictEqual(releasedDocuments("9.8.7-rc.1"), {})
   })
 
   it("has the changelog's part as notes", () => {
