@@ -21,6 +21,7 @@ import * as Cors from "../http/middleware/Cors.ts"
 import * as ConsoleRoutes from "../http/routes/console/Console.ts"
 import * as ConsoleFiles from "../http/routes/console/ConsoleFiles.ts"
 import * as Health from "../http/routes/Health.ts"
+import { SecurityContact } from "../http/routes/SecurityText.ts"
 import * as OpenIdKeys from "../infra/outbound/OpenIdKeys.ts"
 import * as Listeners from "../http/Listeners.ts"
 import * as Logging from "../infra/telemetry/Logging.ts"
@@ -64,6 +65,12 @@ export const backend = (whenRunning: Database.WhenRunning) =>
       Layer.effect(
         Cors.AllowedOrigins,
         Effect.map(Settings, ({ corsOrigins }) => Option.getOrUndefined(corsOrigins)),
+      ),
+    ),
+    Layer.provideMerge(
+      Layer.effect(
+        SecurityContact,
+        Effect.map(Settings, ({ securityContact }) => Option.getOrUndefined(securityContact)),
       ),
     ),
     Layer.provideMerge(

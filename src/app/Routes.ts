@@ -58,6 +58,7 @@ import * as RequestValidation from "../http/middleware/RequestValidation.ts"
 import * as Console from "../http/routes/console/Console.ts"
 import * as Documentation from "../http/routes/documentation/Documentation.ts"
 import * as Health from "../http/routes/Health.ts"
+import * as SecurityText from "../http/routes/SecurityText.ts"
 import * as StartPage from "../http/routes/StartPage.ts"
 import * as TokenValidation from "../http/routes/TokenValidation.ts"
 import * as Metrics from "../infra/telemetry/Metrics.ts"
@@ -138,10 +139,14 @@ const pages = (home: "core" | "platform", ...others: ReadonlyArray<"webhooks">) 
 const forBrowsers = <A, E, R>(routes: Layer.Layer<A, E, R>) => Layer.provideMerge(routes, Cors.layer)
 
 /** Routes of the core listener. */
-export const coreRoutes = forBrowsers(forOrganizations(Layer.mergeAll(core, webhooks, pages("core", "webhooks"))))
+export const coreRoutes = forBrowsers(
+  forOrganizations(Layer.mergeAll(core, webhooks, pages("core", "webhooks"), SecurityText.layer)),
+)
 
 /** Routes of the core listener when webhook management has a dedicated listener. */
-export const coreRoutesWithoutWebhooks = forBrowsers(forOrganizations(Layer.mergeAll(core, pages("core"))))
+export const coreRoutesWithoutWebhooks = forBrowsers(
+  forOrganizations(Layer.mergeAll(core, pages("core"), SecurityText.layer)),
+)
 
 /** Routes of the dedicated webhook listener. */
 export const webhookRoutes = forBrowsers(forOrganizations(webhooks))

@@ -84,6 +84,13 @@ export const TrustworthyUrl = Schema.String.check(
   }),
 )
 
+/** Where people report a weakness: a URI that a person can use (RFC 9116, section 2.5.3). */
+export const SecurityContact = Schema.String.check(
+  Schema.isPattern(/^(?:mailto:[^\s@]+@[^\s@]+|https:\/\/[^\s/]\S*|tel:\+?[\d-]+)$/, {
+    expected: "an address such as mailto:security@example.com or https://example.com/security",
+  }),
+)
+
 /** The base URL of an API of this service, without the `/api` that follows. */
 export const BaseUrl = TrustworthyUrl.check(
   Schema.makeFilter((text) => !/[?#]/.test(text) && !/\/api\/*$/.test(text), {

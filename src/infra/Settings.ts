@@ -20,6 +20,7 @@ import {
   RedisUrl,
   Roles,
   roles,
+  SecurityContact,
   WebhooksConcurrency,
   YesNo,
 } from "./SettingFormats.ts"
@@ -112,6 +113,8 @@ export class Settings extends Context.Service<
     readonly rateLimit: Option.Option<RateLimit>
     /** Redis, in which all processes share request counts. Absent: each process counts separately. */
     readonly redisUrl: Option.Option<Redacted.Redacted>
+    /** Where people report a weakness of this installation. Absent: there is no `security.txt`. */
+    readonly securityContact: Option.Option<string>
     /** Receiver of traces, metrics and logs. Absent: nothing is exported. */
     readonly otlpEndpoint: Option.Option<string>
     /** The lowest level that is logged. */
@@ -180,6 +183,7 @@ const load = Effect.gen(function* () {
     corsOrigins: Option.map(yield* optionalSetting("SERVICE_CORS_ORIGINS", CorsOriginsText), corsOriginsOf),
     rateLimit: Option.map(yield* optionalSetting("SERVICE_RATE_LIMIT", RateLimitText), rateLimitOf),
     redisUrl: Option.map(yield* optionalSetting("SERVICE_REDIS_URL", RedisUrl), (url) => Redacted.make(url)),
+    securityContact: yield* optionalSetting("SERVICE_SECURITY_CONTACT", SecurityContact),
     otlpEndpoint: yield* optionalSetting("SERVICE_OTLP_ENDPOINT", OtlpEndpoint),
     logLevel: yield* setting(
       "SERVICE_LOG_LEVEL",

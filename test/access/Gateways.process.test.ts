@@ -4,7 +4,7 @@ import { freePorts } from "../support/ServiceProcess.ts"
 import { request } from "../support/http.ts"
 import type { CallOptions } from "../support/http.ts"
 import { TestService } from "../support/TestService.ts"
-import { forEachGateway, Gatewayed, hostOf, PAGE } from "./gateways.ts"
+import { CONTACT, forEachGateway, Gatewayed, hostOf, PAGE } from "./gateways.ts"
 
 const call = (origin: string, method: string, path: string, options?: CallOptions) =>
   Effect.promise(() => request(method, origin + path, options))
@@ -56,6 +56,21 @@ forEachGateway((gatewayed, gateway) => {
         assert.strictEqual(bad.body.errors[0].location, "query.limit")
         const deleted = yield* call(origin, "DELETE", `/api/components/${created.body.slug}`, { token })
         assert.strictEqual(deleted.status, 204)
+      }),
+    )
+
+    it.effect("the operator's security.txt is read without a credential, with any, and unchanged", () =>
+      Effect.gen(function* () {
+        const { core, origin } = yield* Gatewayed
+        const path = "/.well-known/security.txt"
+        const expected = yield* call(core, "GET", path)
+        assert.include(expected.text, CONTACT)
+        for (const token of [undefined, `ksh_${"a".repeat(43)}`, "nonsense"]) {
+          const response = yield* call(origin, "GET", path, token === undefined ? {} : { token })
+          assert.strictEqual(response.status, 200, response.text)
+          assert.strictEqual(response.text, expected.text)
+          assert.strictEqual(response.headers.get("content-type"), "text/plain; charset=utf-8")
+        }
       }),
     )
 

@@ -11,6 +11,7 @@ import { AuthMode } from "../../src/domains/access/tokens/GatewayTokens.ts"
 import { coreRoutes } from "../../src/app/Routes.ts"
 import * as Listeners from "../../src/http/Listeners.ts"
 import * as Asset from "../../src/http/routes/Asset.ts"
+import { SecurityContact } from "../../src/http/routes/SecurityText.ts"
 import { CurrentConsoleFiles } from "../../src/http/routes/console/ConsoleFiles.ts"
 import { IdentityProvider } from "../../src/kernel/ports/IdentityProvider.ts"
 import * as Issuer from "../support/Issuer.ts"
@@ -148,6 +149,9 @@ const gateways: ReadonlyArray<Gateway> = [
 /** The page of the console of a gatewayed Core API. */
 export const PAGE = "<!doctype html><title>Keyshelf</title>"
 
+/** Where people report a weakness of the gatewayed Core API. */
+export const CONTACT = "mailto:security@example.com"
+
 /** The `host:port` of an origin. */
 export const hostOf = (origin: string) => origin.slice("http://".length)
 
@@ -165,6 +169,7 @@ const gatewayed = (gateway: Gateway) =>
       const issuer = yield* Issuer.start
       const core = yield* gatewayedCore.pipe(
         Effect.provideService(IdentityProvider, Option.some(issuer.provider({ provisioning: "just-in-time" }))),
+        Effect.provideService(SecurityContact, CONTACT),
         Effect.provideService(
           CurrentConsoleFiles,
           Option.some({ page: Asset.make(PAGE, "text/html"), assets: new Map() }),
