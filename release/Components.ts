@@ -62,12 +62,18 @@ const sha512Of = (folder: string, integrity: string | undefined): string => {
 }
 
 /** The package that is installed beside an artifact. Without a licence it must not be shipped. */
-export const dependency = (folder: string): Component => {
+const dependency = (folder: string): Component => {
   const { integrity, license, version } = lockEntry(folder)
   const name = nameOf(folder)
   if (license === undefined) throw new Error(`${folder} has no licence`)
   const hash = { alg: "SHA-512", content: sha512Of(folder, integrity) } as const
   return { name, version, purl: purlOf(name, version), license, hash }
+}
+
+/** The packages that npm installs beside the one of the server: Node.js and PostgreSQL. */
+export const installedWithServer = (): ReadonlyArray<Component> => {
+  const manifest: { readonly optionalDependencies: object } = JSON.parse(readText("package.json"))
+  return Object.keys(manifest.optionalDependencies).map((name) => dependency(`node_modules/${name}`))
 }
 
 /** The package that an artifact contains. */

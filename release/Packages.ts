@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { gzip, tar, zip } from "./Archives.ts"
 import { installClientPackages } from "./Cache.ts"
-import { dependency, packagesIn } from "./Components.ts"
+import { installedWithServer, packagesIn } from "./Components.ts"
 import { fileAt, folderAt, readText, root, textAt, under } from "./Files.ts"
 import type { Source } from "./Git.ts"
 import { run } from "./Programs.ts"
@@ -23,12 +23,11 @@ export const npm = (source: Source): Artifact => {
   const { exports, optionalDependencies } = manifest()
   const bundled = packagesIn(["server", "console", "offline"])
   const files = product(source, bundled, { exports, optionalDependencies, engines: { node: ">=20" } })
-  const installed = Object.keys(optionalDependencies).map((name) => dependency(`node_modules/${name}`))
   return {
     kind: "npm",
     file: `keyshelf-npm-${source.version}.tgz`,
     content: gzip(tar(under("package", files), source.time, false)),
-    components: [...bundled, ...installed],
+    components: [...bundled, ...installedWithServer()],
   }
 }
 

@@ -63,6 +63,21 @@ describe.skipIf(why !== undefined)(withReason("a release", why), { timeout: 900_
     assert.strictEqual(spawnSync("git", ["status", "--porcelain"], { cwd: clone, encoding: "utf8" }).stdout, "")
   })
 
+  it("has in an inventory each product whose weaknesses release/vex.json answers", () => {
+    const inventories = readdirSync(folder).filter((name) => name.endsWith(".cdx.json"))
+    const purls = inventories.flatMap((name): ReadonlyArray<string> =>
+      JSON.parse(readFileSync(join(folder, name), "utf8")).components.map(({ purl }: { purl: string }) => purl),
+    )
+    const { statements } = JSON.parse(readFileSync(join(clone, "release/vex.json"), "utf8"))
+    const products = new Set<string>(
+      statements.flatMap((statement: { products: ReadonlyArray<{ "@id": string }> }) =>
+        statement.products.map((each) => each["@id"]),
+      ),
+    )
+    assert.isNotEmpty([...products])
+    for (const product of products) assert.include(purls, product)
+  })
+
   it("is checked, and a changed, a missing and a further file are named", () => {
     const copy = join(place, "copy")
     const file = fileOf(/\.whl$/)
