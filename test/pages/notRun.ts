@@ -11,10 +11,17 @@ const SERVES = "It does not end: it serves until it is stopped. Tests of start, 
 const SERVES_TRY = "It does not end. test/cli/Try.process.test.ts runs it."
 const RELEASED =
   "It needs the files of a release. test/release/Release.process.test.ts builds, installs and starts them."
+const SIGNED = "It needs a signed release. test/release/Signing.process.test.ts runs it on one."
 const SERVER =
   "It needs a PostgreSQL server and its client programs. test/deploy/Backup.process.test.ts runs these scripts."
 
 export const NOT_RUN: ReadonlyArray<NotRun> = [
+  {
+    page: "README.md",
+    begins: "npx keyshelf try                                                                     # try it",
+    reason: RELEASED,
+  },
+  { page: "README.md", begins: "sha256sum --check --ignore-missing SHA256SUMS", reason: SIGNED },
   { page: "README.md", begins: "npm ci && npm start", reason: INSTALLS },
   { page: "README.md", begins: "npm ci && npm test", reason: INSTALLS },
   { page: "README.md", begins: "KEYSHELF_PLATFORM_CREDENTIAL=ksm_... npm run demo", reason: DEMO },
@@ -82,12 +89,12 @@ export const NOT_RUN: ReadonlyArray<NotRun> = [
   {
     page: "docs/verifying.md",
     begins: "sha256sum --check --ignore-missing SHA256SUMS",
-    reason: "It needs a signed release. test/release/Signing.process.test.ts runs it on one.",
+    reason: SIGNED,
   },
   {
     page: "docs/verifying.md",
     begins: "openssl pkeyutl -verify -pubin -inkey keyshelf.pub.pem -rawin -in SHA256SUMS -sigfile SHA256SUMS.sig",
-    reason: "It needs a signed release. test/release/Signing.process.test.ts runs it on one.",
+    reason: SIGNED,
   },
   {
     page: "docs/verifying.md",
