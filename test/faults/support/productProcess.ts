@@ -2,6 +2,7 @@
  * A product that spends from tranches of instances, one after the other, until its input ends. It prints a line for each use that was
  * acknowledged, and for what must not happen. Its requests go to the nodes in turns, and to the other one if a node is down.
  */
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs"
 import { createProductClient } from "../../../clients/typescript/src/product/node.ts"
 import { random as randomOf } from "./Random.ts"
 
@@ -25,6 +26,18 @@ export type ProductLine =
 const PAUSE_MILLIS = 15
 /** The largest amount of a use. */
 export const MAX_AMOUNT = 3
+
+const fileOf = (directory: string): string => `${directory}.reached`
+
+/** How many instances the lives of this product have used. */
+const reachedBy = (directory: string): number =>
+  existsSync(fileOf(directory)) ? Number(readFileSync(fileOf(directory), "utf8")) : 0
+
+const noteReached = (directory: string, count: number): void => {
+  const next = `${fileOf(directory)}.next`
+  writeFileSync(next, String(count))
+  renameSync(next, fileOf(directory))
+}
 
 const run = async ({ directory, entitlement, instances, nodes, seed, token }: ProductOptions): Promise<void> => {
   const random = randomOf(seed)
@@ -81,7 +94,14 @@ const run = async ({ directory, entitlement, instances, nodes, seed, token }: Pr
     }
   }
 
-  for (const instance of instances) await useUp(instance)
+  // What an earlier life of this product left unsettled comes back when its instance is used again.
+  for (const instance of instances.slice(0, reachedBy(directory))) await client.check(instance, entitlement)
+  for (const [index, instance] of instances.entries()) {
+    if (input.hasEnded) break
+    if (index < reachedBy(directory) - 1) continue
+    noteReached(directory, index + 1)
+    await useUp(instance)
+  }
   await client.close()
 }
 
