@@ -226,12 +226,12 @@ const credentialLines = (credential: FirstCredential): ReadonlyArray<string> => 
     return [
       "",
       "  There is no platform credential yet. Create the operator's first one, with the settings of this process:",
-      "  keyshelf platform-credential create --name first",
+      `  ${commandLine("platform-credential create --name first")}`,
     ]
   }
   return [
     "",
-    "  The operator's platform credential, shown this once (keep it; `keyshelf platform-credential create` creates another):",
+    `  The operator's platform credential, shown this once (keep it; \`${commandLine("platform-credential create")}\` creates another):`,
     `  ${Redacted.value(credential)}`,
     "",
     "  To see what the service does, run this in another terminal:",

@@ -16,6 +16,7 @@ import { print } from "./Ending.ts"
 import { CommandFailed } from "./Failure.ts"
 import { cannotRead, fileInput, readText, streamLines } from "./input/Input.ts"
 import type { OrganizationId } from "../kernel/values/Identifiers.ts"
+import { commandLine } from "../infra/PackageFiles.ts"
 
 const failed = (message: string) => new CommandFailed({ message })
 
@@ -37,7 +38,7 @@ const readSaved = (file: string) =>
 const readKey = (text: string) =>
   Effect.fromOption(Option.fromUndefinedOr(readVerifierKey(text))).pipe(
     Effect.mapError(() =>
-      failed(`"${text}" is no verifier key. \`keyshelf signing-keys list\` shows it as \`verifierKey\`.`),
+      failed(`"${text}" is no verifier key. \`${commandLine("signing-keys list")}\` shows it as \`verifierKey\`.`),
     ),
   )
 

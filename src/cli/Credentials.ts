@@ -11,6 +11,7 @@ import { backend } from "../app/Process.ts"
 import * as Logging from "../infra/telemetry/Logging.ts"
 import { CommandFailed } from "./Failure.ts"
 import { table } from "./Table.ts"
+import { commandLine } from "../infra/PackageFiles.ts"
 
 // A user who can run this command has the database and the keys, so no credential is required.
 const asOperator = Effect.provideService(Operator, {
@@ -76,7 +77,7 @@ const list = Command.make(
     if (json) return yield* Console.log(JSON.stringify(records, null, 2))
     if (records.length === 0) {
       return yield* Console.log(
-        "There is no platform credential. Create one with `keyshelf platform-credential create`.",
+        `There is no platform credential. Create one with \`${commandLine("platform-credential create")}\`.`,
       )
     }
     const at = yield* now
@@ -112,7 +113,7 @@ const revoke = Command.make(
       Effect.catchTag("PlatformCredential.NotFound", () =>
         Effect.fail(
           new CommandFailed({
-            message: `No platform credential has the slug "${slug}". List them with \`keyshelf platform-credential list\`.`,
+            message: `No platform credential has the slug "${slug}". List them with \`${commandLine("platform-credential list")}\`.`,
           }),
         ),
       ),
@@ -124,7 +125,7 @@ const revoke = Command.make(
     const at = yield* now
     if (!(yield* all()).some((record) => stateOf(record, at) === "works")) {
       yield* Console.error(
-        "No valid platform credential is left. Create one with `keyshelf platform-credential create`.",
+        `No valid platform credential is left. Create one with \`${commandLine("platform-credential create")}\`.`,
       )
     }
   }),

@@ -6,7 +6,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { migrations } from "../../migrations/index.ts"
 import * as Database from "../infra/database/Database.ts"
 import { distribute } from "../infra/database/Distribution.ts"
-import { FORMER_SCHEMA, hasFormerSchema, migrateWith } from "../infra/database/Migrations.ts"
+import { formerSchema, hasFormerSchema, migrateWith } from "../infra/database/Migrations.ts"
 import { Settings } from "../infra/Settings.ts"
 import { databaseExists } from "./database/EmbeddedState.ts"
 import { CommandFailed, innermost } from "./Failure.ts"
@@ -40,7 +40,7 @@ const undistributed = (error: SqlError) =>
   })
 
 const showPending = Effect.gen(function* () {
-  if (yield* hasFormerSchema) return yield* new CommandFailed({ message: FORMER_SCHEMA })
+  if (yield* hasFormerSchema) return yield* new CommandFailed({ message: formerSchema() })
   const { newer, pending, skipped } = yield* Schema.readState
   for (const name of pending) yield* Console.log(`Would apply ${name}`)
   for (const name of skipped) yield* Console.log(`Skipped, although a newer migration is applied: ${name}`)

@@ -13,7 +13,7 @@ import { OrganizationMove } from "../domains/maintenance/moving/OrganizationMove
 import type { Counts } from "../domains/maintenance/moving/ArchiveDigests.ts"
 import { SecretKeysRepo } from "../domains/maintenance/SecretKeysRepo.ts"
 import * as Database from "../infra/database/Database.ts"
-import { FORMER_SCHEMA, hasFormerSchema, isMigrated } from "../infra/database/Migrations.ts"
+import { formerSchema, hasFormerSchema, isMigrated } from "../infra/database/Migrations.ts"
 import { reason } from "../infra/embedded/Errors.ts"
 import { DurationText } from "../infra/SettingFormats.ts"
 import { Settings } from "../infra/Settings.ts"
@@ -21,6 +21,7 @@ import * as Logging from "../infra/telemetry/Logging.ts"
 import { CommandFailed, innermost } from "./Failure.ts"
 import { streamLines } from "./input/Input.ts"
 import * as Schema from "./database/Schema.ts"
+import { commandLine } from "../infra/PackageFiles.ts"
 
 const failed = (message: string) => new CommandFailed({ message })
 
@@ -29,8 +30,10 @@ const fileFlag = Flag.String("file").pipe(Flag.withDescription("The file of the 
 /** Runs before anything reads a table, because the command compares the installation's keys with the database first. */
 const refuseOtherSchemas = Layer.effectDiscard(
   Effect.gen(function* () {
-    if (yield* hasFormerSchema) return yield* failed(FORMER_SCHEMA)
-    if (!(yield* isMigrated)) return yield* failed("The database is not migrated yet. Run `keyshelf migrate`.")
+    if (yield* hasFormerSchema) return yield* failed(formerSchema())
+    if (!(yield* isMigrated)) {
+      return yield* failed(`The database is not migrated yet. Run \`${commandLine("migrate")}\`.`)
+    }
     return undefined
   }),
 )
@@ -40,7 +43,7 @@ const readMigrations = Effect.gen(function* () {
   const { newer, pending, skipped } = yield* Schema.readState
   if (newer.length + pending.length + skipped.length === 0) return Schema.knownMigrations
   return yield* failed(
-    "The database has another schema than this version. Run `keyshelf migrate` of the version that it needs.",
+    `The database has another schema than this version. Run \`${commandLine("migrate")}\` of the version that it needs.`,
   )
 })
 

@@ -125,7 +125,7 @@ const refuseDatabase = Effect.gen(function* () {
   const { databaseUrl } = yield* Settings
   if (Option.isNone(databaseUrl)) return
   return yield* new CommandFailed({
-    message: `keyshelf try uses an embedded database of its own, but SERVICE_DATABASE_URL is set. Unset it, or run ${commandLine("serve")} and ${commandLine("demo --keep")}.`,
+    message: `This command uses an embedded database of its own, but SERVICE_DATABASE_URL is set. Unset it, or run ${commandLine("serve")} and ${commandLine("demo --keep")}.`,
   })
 }).pipe(Effect.provide(Layer.fresh(Settings.layer)))
 

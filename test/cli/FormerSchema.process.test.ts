@@ -7,8 +7,7 @@ import { randomCredential, settings, start } from "../support/ServiceProcess.ts"
 import { temporaryDirectory } from "../support/temporaryDirectory.ts"
 import { emptyDatabase, query } from "./database.ts"
 
-const WAY =
-  /before 0\.2\.0, which this one cannot use: .*`keyshelf organization export`.*`keyshelf organization import`/
+const WAY = /before 0\.2\.0, which this one cannot use: .* organization export`.* organization import`/
 
 const onNewDatabase = Effect.gen(function* () {
   const url = yield* emptyDatabase

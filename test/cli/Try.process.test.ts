@@ -59,7 +59,7 @@ describe("keyshelf try", { timeout: 180_000 }, () => {
       }
       const { code, output } = yield* (yield* start(["try"], env)).ended
       assert.strictEqual(code, 1)
-      assert.match(output, /^keyshelf try uses an embedded database of its own, but SERVICE_DATABASE_URL is set\./m)
+      assert.match(output, /^This command uses an embedded database of its own, but SERVICE_DATABASE_URL is set\./m)
     }),
   )
 })

@@ -49,7 +49,7 @@ describe.skipIf(whyNoCitus !== undefined)(onCluster("a Citus cluster"), { timeou
         yield* storeOrganization
         const refused = yield* Effect.flip(distribute)
         assert.instanceOf(refused, NotDistributable)
-        assert.include(refused.message, "keyshelf organization export")
+        assert.include(refused.message, "organization export")
         assert.match((yield* texts).join(), /FAILED: \d+ tables \(.+\) are not distributed\. Stop the service and run/)
       }).pipe(Effect.provide(connectedTo(cluster, "used")))
     }).pipe(Effect.scoped),

@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { createServer } from "node:net"
 import { randomBytes } from "node:crypto"
+import { commandLine } from "../../src/infra/PackageFiles.ts"
 import { request } from "../support/http.ts"
 import { until } from "../faults/support/Installation.ts"
 import { emptyDatabase } from "../cli/database.ts"
@@ -133,7 +134,7 @@ describe("starting and stopping", { concurrent: true, timeout: 90_000 }, () => {
       }
       const service = yield* start(["serve"], env)
       yield* service.ready
-      assert.include(service.output(), "keyshelf platform-credential create --name first")
+      assert.include(service.output(), commandLine("platform-credential create --name first"))
       assert.notMatch(service.output(), /ksm_/)
       const made = yield* (yield* start(["platform-credential", "create", "--name", "first"], env)).ended
       const token = /ksm_[A-Za-z0-9_-]{43}/.exec(made.output)?.[0] ?? ""

@@ -6,6 +6,7 @@ import type { ClusterNode } from "../../infra/database/ClusterState.ts"
 import { isMigrated } from "../../infra/database/Migrations.ts"
 import { failed, ok, warning } from "./Report.ts"
 import type { Check, Finding } from "./Report.ts"
+import { commandLine } from "../../infra/PackageFiles.ts"
 
 const PART = "citus"
 
@@ -36,7 +37,7 @@ const ofNode = ({ answers, forgotten, maxPrepared, name }: ClusterNode): Readonl
 const placement = Effect.gen(function* () {
   const { apart, misplaced, partitions, unguarded, withLocalTrigger } = yield* readPlacement
   const checks: ReadonlyArray<readonly [ReadonlyArray<string>, string]> = [
-    [misplaced, "not distributed. Stop the service and run `keyshelf migrate`."],
+    [misplaced, `not distributed. Stop the service and run \`${commandLine("migrate")}\`.`],
     [
       apart,
       "distributed in a group of their own, so statements fail. Restore a backup: Keyshelf distributes in one group.",

@@ -3,7 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Clock, Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { maxConnections } from "../../infra/database/DedicatedConnections.ts"
-import { FORMER_SCHEMA, hasFormerSchema, isMigrated } from "../../infra/database/Migrations.ts"
+import { formerSchema, hasFormerSchema, isMigrated } from "../../infra/database/Migrations.ts"
 import { losesPreparedStatements, PREPARED_STATEMENTS_LOST } from "../../infra/database/PreparedStatements.ts"
 import { Settings } from "../../infra/Settings.ts"
 import { DAY_MS } from "../../kernel/values/Timestamp.ts"
@@ -11,6 +11,7 @@ import { hasCitus } from "../../kernel/database/Statements.ts"
 import * as Schema from "../database/Schema.ts"
 import { failed, ok, warning } from "./Report.ts"
 import type { Check, Finding } from "./Report.ts"
+import { commandLine } from "../../infra/PackageFiles.ts"
 
 const HEADROOM_DAYS = 2
 const CLOCK_TOLERANCE_MS = 1_000
@@ -53,22 +54,23 @@ export const preparedStatements: Check<PgClient.PgClient> = Effect.gen(function*
     onNone: () => [
       warning(
         "database",
-        "Whether prepared statements last could not be found out: the database did not respond within 30 seconds, or a pooler has only one session. Run `keyshelf doctor` again.",
+        `Whether prepared statements last could not be found out: the database did not respond within 30 seconds, or a pooler has only one session. Run \`${commandLine("doctor")}\` again.`,
       ),
     ],
     onSome: (areLost) => (areLost ? [failed("database", `Requests will fail: ${PREPARED_STATEMENTS_LOST}.`)] : []),
   })
 })
 
-const NOT_MIGRATED = warning(
-  "migrations",
-  "The database is not migrated yet: it has no tables. `keyshelf migrate` or the next start creates them.",
-)
+const notMigrated = () =>
+  warning(
+    "migrations",
+    `The database is not migrated yet: it has no tables. \`${commandLine("migrate")}\` or the next start creates them.`,
+  )
 
 /** Checks for pending, skipped and unknown migrations. */
 export const schema: OnDatabase = Effect.gen(function* () {
-  if (yield* hasFormerSchema) return [failed("migrations", FORMER_SCHEMA)]
-  if (!(yield* isMigrated)) return [NOT_MIGRATED]
+  if (yield* hasFormerSchema) return [failed("migrations", formerSchema())]
+  if (!(yield* isMigrated)) return [notMigrated()]
   const { newer, pending, skipped } = yield* Schema.readState
   const findings: Array<Finding> = []
   if (skipped.length > 0) {
@@ -91,7 +93,7 @@ export const schema: OnDatabase = Effect.gen(function* () {
     findings.push(
       warning(
         "migrations",
-        `${pending.length} pending: ${pending.join(", ")}. \`keyshelf migrate\` or the next start applies them.`,
+        `${pending.length} pending: ${pending.join(", ")}. \`${commandLine("migrate")}\` or the next start applies them.`,
       ),
     )
   }

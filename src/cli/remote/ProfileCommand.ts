@@ -9,6 +9,7 @@ import { readProfiles, writeProfiles } from "./connection/Profiles.ts"
 import { Service } from "./connection/Service.ts"
 import { originOf, tokenOf } from "./connection/TargetRules.ts"
 import { identity } from "./WhoAmI.ts"
+import { commandLine } from "../../infra/PackageFiles.ts"
 
 const name = Argument.String("name").pipe(
   Argument.withDescription("Name of the profile"),
@@ -54,7 +55,7 @@ const requireKnown = Effect.fnUntraced(function* (name: string) {
   const stored = yield* readProfiles
   if (Object.hasOwn(stored.profiles, name)) return stored
   return yield* new CommandFailed({
-    message: `No profile "${name}" is stored. List them with \`keyshelf profile list\`.`,
+    message: `No profile "${name}" is stored. List them with \`${commandLine("profile list")}\`.`,
   })
 })
 

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { spawnSync } from "node:child_process"
 import { fileURLToPath } from "node:url"
-import { packageFile } from "../../infra/PackageFiles.ts"
+import { commandLine, packageFile } from "../../infra/PackageFiles.ts"
 import { CommandFailed } from "../Failure.ts"
 
 type Account = "root" | "postgres" | "keyshelf"
@@ -46,5 +46,5 @@ export const keyshelf = (env: Record<string, string>, ...args: ReadonlyArray<str
   run("keyshelf", [process.execPath, fileURLToPath(packageFile("bin/keyshelf.mjs")), ...args], {
     // The account has no place to keep compiled code before the service has started.
     env: { ...env, NODE_DISABLE_COMPILE_CACHE: "1" },
-    hint: "Correct it, and run keyshelf setup again: it goes on where it stopped.",
+    hint: `Correct it, and run \`${commandLine("setup")}\` again: it goes on where it stopped.`,
   })

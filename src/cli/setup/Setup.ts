@@ -22,7 +22,7 @@ export const setupCommand = Command.make(
     yield* print(migrated)
     const started = Steps.runsSystemd() ? yield* Steps.startUnit : []
     yield* print(started)
-    if (!Steps.runsSystemd()) yield* Console.log(Steps.WITHOUT_SYSTEMD)
+    if (!Steps.runsSystemd()) yield* Console.log(Steps.withoutSystemd())
     const credential = yield* Steps.firstCredential(settings)
     if (credential === undefined) {
       const isUnchanged = [...changes, ...migrated, ...started].length === 0

@@ -6,6 +6,7 @@ import { CommandFailed } from "../Failure.ts"
 import { UP_TO_DATE } from "../Migrate.ts"
 import * as EnvironmentFile from "./EnvironmentFile.ts"
 import { keyshelf, outcomeOf, run } from "./Programs.ts"
+import { commandLine } from "../../infra/PackageFiles.ts"
 
 /** Where the package puts the unit, and where the service reads its settings. */
 const UNIT = "keyshelf.service"
@@ -24,12 +25,12 @@ export const requirePackage = Effect.gen(function* () {
   if (!existsSync(UNIT_FILE)) {
     return yield* new CommandFailed({
       message:
-        "keyshelf setup is for the Debian package, which is not installed here. Elsewhere, set SERVICE_DATABASE_URL and SERVICE_SECRET_KEY yourself, as docs/operating.md says.",
+        "This command is for the Debian package, which is not installed here. Elsewhere, set SERVICE_DATABASE_URL and SERVICE_SECRET_KEY yourself, as docs/operating.md says.",
     })
   }
   if (process.getuid?.() !== 0) {
     return yield* new CommandFailed({
-      message: "keyshelf setup writes below /etc: run it as root, sudo keyshelf setup.",
+      message: `This command writes below /etc: run it as root, \`sudo ${commandLine("setup")}\`.`,
     })
   }
 })
@@ -102,7 +103,8 @@ export const migrate = Effect.fnUntraced(function* (settings: Settings) {
 export const runsSystemd = (): boolean => existsSync("/run/systemd/system")
 
 /** What to do on a machine, or in a container, without systemd. */
-export const WITHOUT_SYSTEMD = `systemd does not run here. Start the service yourself: keyshelf serve, as the user ${NAME}, with ${ENVIRONMENT_FILE}.`
+export const withoutSystemd = (): string =>
+  `systemd does not run here. Start the service yourself: ${commandLine("serve")}, as the user ${NAME}, with ${ENVIRONMENT_FILE}.`
 
 /** Starts the unit now, and at each start of the machine. */
 export const startUnit = Effect.gen(function* () {

@@ -14,6 +14,7 @@ import { tables } from "../../../migrations/tables.ts"
 import type { Table } from "../../../migrations/tables.ts"
 import { hasCitus } from "../../kernel/database/Statements.ts"
 import { migrationsTable } from "./Migrations.ts"
+import { commandLine } from "../PackageFiles.ts"
 
 /** Tables on the coordinator whose rows commit together with changes on a worker. */
 export const guardedTables = ["webhook_outbox", "idempotency_keys"] as const
@@ -149,7 +150,7 @@ export const distribute = Effect.gen(function* () {
       if (missing.length === 0) return []
       if (yield* hasRows) {
         return yield* new NotDistributable({
-          message: `The database has Citus and organizations, but ${missing.length} tables are not distributed (${missing[0]?.name} ...). Create an empty database with the extension, and move each organization into it: keyshelf organization export, keyshelf organization import.`,
+          message: `The database has Citus and organizations, but ${missing.length} tables are not distributed (${missing[0]?.name} ...). Create an empty database with the extension, and move each organization into it: \`${commandLine("organization export")}\`, \`${commandLine("organization import")}\`.`,
         })
       }
       yield* sql`SET LOCAL citus.multi_shard_modify_mode TO 'sequential'`

@@ -2,6 +2,7 @@
 import { Effect, Schema } from "effect"
 import { Migrator, SqlClient } from "effect/sql"
 import { migrations } from "../../../migrations/index.ts"
+import { commandLine } from "../PackageFiles.ts"
 
 /** Table that records the applied migrations. */
 export const migrationsTable = "keyshelf_migrations"
@@ -9,8 +10,9 @@ export const migrationsTable = "keyshelf_migrations"
 /** The schema was made by the migrations before the baseline, which nothing converts. The message says what to do. */
 class FormerSchema extends Schema.TaggedError<FormerSchema>()("FormerSchema", { message: Schema.String }) {}
 
-export const FORMER_SCHEMA =
-  "The database has the schema of a version before 0.2.0, which this one cannot use: write each organization to a file with the version that made it (`keyshelf organization export`), and read the files into a new installation (`keyshelf organization import`)."
+/** What a user of such a database does. */
+export const formerSchema = (): string =>
+  `The database has the schema of a version before 0.2.0, which this one cannot use: write each organization to a file with the version that made it (\`${commandLine("organization export")}\`), and read the files into a new installation (\`${commandLine("organization import")}\`).`
 
 /** Whether migrations were ever applied to the database. */
 export const isMigrated = Effect.gen(function* () {
@@ -30,7 +32,7 @@ export const hasFormerSchema = Effect.gen(function* () {
 /** Applies the pending migrations of a sequence, all or none, under a lock. Returns their ids and names. */
 export const migrateWith = (sequence: typeof migrations) =>
   Effect.gen(function* () {
-    if (yield* hasFormerSchema) return yield* new FormerSchema({ message: FORMER_SCHEMA })
+    if (yield* hasFormerSchema) return yield* new FormerSchema({ message: formerSchema() })
     return yield* Migrator.make({})({ loader: Migrator.fromRecord(sequence), table: migrationsTable })
   })
 

@@ -61,7 +61,7 @@ layer(TestService.separate, { excludeTestServices: true, timeout: 120_000 })("ke
         assert.deepStrictEqual([consumed.isError, consumed.value.errors[0].location], [true, "body.consume"])
 
         assert.strictEqual(yield* assistant.end, 0)
-        assert.match(assistant.errors(), /^keyshelf mcp: \d+ tools for /)
+        assert.match(assistant.errors(), /^Keyshelf: \d+ tools for /)
         for (const line of assistant.output().trim().split("\n")) assert.strictEqual(JSON.parse(line).jsonrpc, "2.0")
         assert.notInclude(assistant.output() + assistant.errors(), token)
       }).pipe(Effect.scoped),

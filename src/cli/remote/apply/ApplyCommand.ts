@@ -17,6 +17,7 @@ import { withImpact } from "./Impact.ts"
 import type { Plan, Step } from "./Plan.ts"
 import { counted, doneText, failedText, nameOf, planJson, planText, refusalText } from "./PlanText.ts"
 import { readStored } from "./Reader.ts"
+import { commandLine } from "../../../infra/PackageFiles.ts"
 
 /** A dry run found changes. The plan is printed already. */
 class ChangesPlanned extends Schema.TaggedError<ChangesPlanned>()("ChangesPlanned", { message: Schema.String }) {
@@ -71,7 +72,7 @@ const makeStep = Effect.fnUntraced(function* (step: Step) {
   const created = Schema.decodeUnknownOption(CREATED_WEBHOOK)(response)
   if (Option.isNone(created)) return
   yield* Console.error(
-    `  Its signing secret is not shown. Get one with: keyshelf webhooks rotate-secret ${lineOf(created.value.id)}`,
+    `  Its signing secret is not shown. Get one with: ${commandLine(`webhooks rotate-secret ${lineOf(created.value.id)}`)}`,
   )
 })
 

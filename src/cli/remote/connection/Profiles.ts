@@ -11,6 +11,7 @@ import { reason } from "../../../infra/embedded/Errors.ts"
 import { CommandFailed } from "../../Failure.ts"
 import { fileInput, readText } from "../../input/Input.ts"
 import { originOf, tokenOf, variable } from "./TargetRules.ts"
+import { commandLine } from "../../../infra/PackageFiles.ts"
 
 /** A service and the credential for it. */
 export interface Target {
@@ -75,7 +76,8 @@ export const writeProfiles = Effect.fnUntraced(function* (stored: Stored) {
   })
 })
 
-const HELP = "Set KEYSHELF_URL and KEYSHELF_TOKEN, or store a profile with `keyshelf profile set NAME --url URL`."
+const help = (): string =>
+  `Set KEYSHELF_URL and KEYSHELF_TOKEN, or store a profile with \`${commandLine("profile set NAME --url URL")}\`.`
 
 const stored = Effect.fnUntraced(function* (name: string) {
   const { profiles } = yield* readProfiles
@@ -88,7 +90,7 @@ const stored = Effect.fnUntraced(function* (name: string) {
   }
   const known = Object.keys(profiles)
   return yield* new CommandFailed({
-    message: `No profile "${name}" is stored. ${known.length === 0 ? HELP : `Stored profiles: ${known.join(", ")}.`}`,
+    message: `No profile "${name}" is stored. ${known.length === 0 ? help() : `Stored profiles: ${known.join(", ")}.`}`,
   })
 })
 
@@ -113,5 +115,5 @@ export const targetOf = Effect.fnUntraced(function* (flag: Option.Option<string>
     })
   }
   const name = variable("KEYSHELF_PROFILE") ?? (yield* readProfiles).current
-  return name === null ? yield* new CommandFailed({ message: `No service is chosen. ${HELP}` }) : yield* stored(name)
+  return name === null ? yield* new CommandFailed({ message: `No service is chosen. ${help()}` }) : yield* stored(name)
 })

@@ -24,7 +24,7 @@ const serve = Effect.fnUntraced(function* (write: boolean) {
   const { isOperator, url } = yield* Service
   if (isOperator) {
     return yield* new CommandFailed({
-      message: "keyshelf mcp needs a token of an organization. A platform credential has no tools.",
+      message: "This command needs a token of an organization. A platform credential has no tools.",
     })
   }
   const me = yield* Schema.decodeUnknownEffect(Identity)(yield* identity).pipe(
@@ -34,7 +34,7 @@ const serve = Effect.fnUntraced(function* (write: boolean) {
   const { definitionsFor } = yield* Effect.promise(() => import("./Callers.ts"))
   const tools = toolsFor(definitionsFor(readDefinitions(), me), { scopes: me.scopes, write })
   yield* Console.error(
-    `keyshelf mcp: ${tools.length} tools for ${me.identity.name} of ${me.organization.slug}${write ? "" : ", which read only"}`,
+    `Keyshelf: ${tools.length} tools for ${me.identity.name} of ${me.organization.slug}${write ? "" : ", which read only"}`,
   )
   // Loaded only here: no other command needs it.
   const { serveTools } = yield* Effect.promise(() => import("./Server.ts"))
