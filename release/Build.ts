@@ -2,6 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { PLATFORMS } from "./Cache.ts"
+import { chart, compose } from "./Chart.ts"
 import { deb } from "./Debian.ts"
 import { checksums, readText, root, sha256 } from "./Files.ts"
 import { source } from "./Git.ts"
@@ -20,6 +21,8 @@ const builders: Readonly<Record<string, (source: Source) => ReadonlyArray<Artifa
   server: (from) => PLATFORMS.map((platform) => server(from, platform)),
   deb: (from) => PLATFORMS.map((platform) => deb(from, platform)),
   image: (from) => [image(from)],
+  chart: (from) => [chart(from)],
+  compose: (from) => [compose(from)],
   npm: (from) => [npm(from)],
   "npm-client": (from) => [npmClient(from)],
   "python-wheel": () => [pythonWheel()],
@@ -30,8 +33,8 @@ const builders: Readonly<Record<string, (source: Source) => ReadonlyArray<Artifa
 /** The kinds of artifacts, in the order in which they are built. */
 const KINDS: ReadonlyArray<string> = Object.keys(builders)
 
-/** Kinds that contain the bundles. */
-const BUNDLED = new Set(["server", "deb", "image", "npm"])
+/** Kinds that contain the bundles, or the digest of an image that does. */
+const BUNDLED = new Set(["server", "deb", "image", "chart", "compose", "npm"])
 
 /** What `npm run release` was asked for. */
 interface BuildOptions {

@@ -13,7 +13,7 @@ export const read = (path: string): Buffer => readFileSync(join(root, path))
 export const readText = (path: string): string => read(path).toString("utf8")
 
 /** The same function, which computes the result for each argument once. */
-export const once = <A extends string, B>(compute: (argument: A) => B): ((argument: A) => B) => {
+export const once = <A extends string | object, B>(compute: (argument: A) => B): ((argument: A) => B) => {
   const results = new Map<A, B>()
   return (argument) => {
     const known = results.get(argument)

@@ -9,7 +9,7 @@ import type { Pinned } from "./Base.ts"
 import { ARCHITECTURES, PLATFORMS } from "./Cache.ts"
 import type { Platform } from "./Cache.ts"
 import type { Component } from "./Components.ts"
-import { sha256, textAt, under } from "./Files.ts"
+import { once, sha256, textAt, under } from "./Files.ts"
 import type { Source } from "./Git.ts"
 import { runBytes } from "./Programs.ts"
 import { listed, packaged } from "./Server.ts"
@@ -20,6 +20,9 @@ const HOME = "opt/keyshelf"
 const NODE = "usr/local/bin/node"
 
 const USER = 1000
+
+/** The command `keyshelf` in a container, without the shell or `env` that the script of a checkout needs. */
+const COMMAND = textAt("usr/local/bin/keyshelf", `#!/${NODE}\nimport("/${HOME}/bin/keyshelf.mjs")\n`, true)
 
 const OCI = "application/vnd.oci.image"
 
@@ -76,6 +79,7 @@ const layersOf = (source: Source, platform: Platform): ReadonlyArray<Layer> => {
   const pinned = basePackages(platform)
   const own = [
     ...under(HOME, listed(files)),
+    COMMAND,
     ...Object.entries(ACCOUNTS).map(([path, text]) => textAt(path, text)),
     ...pinned.map(status),
   ]
@@ -149,8 +153,7 @@ const componentsOf = (source: Source): ReadonlyArray<Component> => {
   return [...new Map(all.map((component) => [component.purl, component])).values()]
 }
 
-/** The image of all platforms. */
-export const image = (source: Source): Artifact => {
+const built = once((source: Source): { readonly artifact: Artifact; readonly digest: string } => {
   const blobs = new Blobs()
   const manifests = PLATFORMS.map((platform) => manifestOf(blobs, source, platform))
   const mediaType = `${OCI}.index.v1+json`
@@ -161,10 +164,17 @@ export const image = (source: Source): Artifact => {
     textAt("index.json", JSON.stringify({ schemaVersion: 2, mediaType, manifests: [named] })),
     ...blobs.entries,
   ]
-  return {
+  const artifact = {
     kind: "image",
     file: `keyshelf-${source.version}-image.tar`,
     content: tar(layout, source.time),
     components: componentsOf(source),
   }
-}
+  return { artifact, digest: index.digest }
+})
+
+/** The image of all platforms. */
+export const image = (source: Source): Artifact => built(source).artifact
+
+/** The digest by which a registry has the image, such as `sha256:...`. */
+export const imageDigest = (source: Source): string => built(source).digest

@@ -16,11 +16,13 @@ const uuidFrom = (hash: string): string => {
   ].join("-")
 }
 
-/** What kinds are that run by themselves; the others are libraries of programs. */
+/** What kinds are that run by themselves or deploy what does; the others are libraries of programs. */
 const TYPES: Readonly<Record<string, string>> = {
   server: "application",
   deb: "application",
   npm: "application",
+  chart: "application",
+  compose: "application",
   image: "container",
 }
 

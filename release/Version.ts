@@ -4,13 +4,15 @@
  */
 import { readText } from "./Files.ts"
 
-/** A place that holds the version: the first group of the expression. */
+/** A place that holds the version: the first group of the expression, each time if the expression is global. */
 export interface Place {
   readonly file: string
   readonly pattern: RegExp
 }
 
 const firstVersion = /"version": "([^"]+)"/
+const imageTag = /^ {2}image: \$\{KEYSHELF_IMAGE:[^}]*\}:(\S+)$/m
+const rendered = /(?:keyshelf:|helm\.sh\/chart: keyshelf-|app\.kubernetes\.io\/version: ")([^"\s]+)/g
 const packageVersion = /"": \{\n {6}"name": "[^"]+",\n {6}"version": "([^"]+)"/
 
 /** The OpenAPI documents. A released version keeps a copy of each. */
@@ -26,6 +28,10 @@ export const places: ReadonlyArray<Place> = [
   { file: "clients/python/pyproject.toml", pattern: /^version = "([^"]+)"$/m },
   { file: "clients/python/src/keyshelf/transport.py", pattern: /^VERSION = "([^"]+)"$/m },
   { file: "clients/go/internal/wire/transport.go", pattern: /^const Version = "([^"]+)"$/m },
+  { file: "deploy/chart/Chart.yaml", pattern: /^version: (\S+)$/m },
+  { file: "deploy/chart/Chart.yaml", pattern: /^appVersion: "([^"]+)"$/m },
+  { file: "deploy/compose.yaml", pattern: imageTag },
+  ...["rendered", "render/rendered-all"].map((name) => ({ file: `test/deploy/${name}.yaml`, pattern: rendered })),
   { file: "flake.nix", pattern: /^ {12}version = "([^"]+)";$/m },
   ...documents.map((name) => ({ file: `openapi/${name}`, pattern: firstVersion })),
 ]
@@ -36,20 +42,29 @@ export const version = (): string => {
   return found
 }
 
+/** Where a text has a version: once, or each time if the expression is global. */
+const versionsIn = (text: string, pattern: RegExp): ReadonlyArray<readonly [start: number, end: number]> => {
+  const everywhere = new RegExp(pattern, [...new Set(`${pattern.flags}dg`)].join(""))
+  const found = Array.from(text.matchAll(everywhere), ({ indices }) => indices?.[1] ?? ([0, 0] as const))
+  return pattern.global ? found : found.slice(0, 1)
+}
+
 /** The places whose version is another one, or that have none. */
 export const differing = (
   expected: string,
 ): ReadonlyArray<{ readonly place: Place; readonly found: string | undefined }> =>
-  places
-    .map((place) => ({ place, found: place.pattern.exec(readText(place.file))?.[1] }))
-    .filter(({ found }) => found !== expected)
+  places.flatMap((place) => {
+    const text = readText(place.file)
+    const found = versionsIn(text, place.pattern).map(([start, end]) => text.slice(start, end))
+    const wrong = found.length === 0 ? [undefined] : found.filter((one) => one !== expected)
+    return wrong.map((one) => ({ place, found: one }))
+  })
 
 /** Replaces the version of a place in the text of its file. */
 export const replaced = (text: string, { file, pattern }: Place, next: string): string => {
-  const match = pattern.exec(text)
-  if (match?.[1] === undefined) throw new Error(`${file} has no version where ${pattern} looks for it`)
-  const start = match.index + match[0].indexOf(match[1])
-  return text.slice(0, start) + next + text.slice(start + match[1].length)
+  const found = versionsIn(text, pattern)
+  if (found.length === 0) throw new Error(`${file} has no version where ${pattern} looks for it`)
+  return found.reduceRight((before, [start, end]) => before.slice(0, start) + next + before.slice(end), text)
 }
 
 /**

@@ -2,11 +2,12 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
 import { isReachable } from "../../src/infra/outbound/GlobalAddresses.ts"
-import { documents } from "./manifests.ts"
+import { objectsIn, RENDERED } from "./manifests.ts"
 
 const Labels = Schema.Struct({ matchLabels: Schema.Record(Schema.String, Schema.String) })
 const Peer = Schema.Struct({
   namespaceSelector: Schema.optionalKey(Labels),
+  podSelector: Schema.optionalKey(Labels),
   ipBlock: Schema.optionalKey(
     Schema.Struct({ cidr: Schema.String, except: Schema.optionalKey(Schema.Array(Schema.String)) }),
   ),
@@ -19,7 +20,11 @@ const Port = Schema.Struct({
 const Policy = Schema.Struct({
   apiVersion: Schema.Literal("networking.k8s.io/v1"),
   kind: Schema.Literal("NetworkPolicy"),
-  metadata: Schema.Struct({ name: Schema.String, labels: Schema.Record(Schema.String, Schema.String) }),
+  metadata: Schema.Struct({
+    name: Schema.String,
+    labels: Schema.Record(Schema.String, Schema.String),
+    annotations: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
+  }),
   spec: Schema.Struct({
     podSelector: Labels,
     policyTypes: Schema.Array(Schema.String),
@@ -32,8 +37,9 @@ const Policy = Schema.Struct({
 type Policy = typeof Policy.Type
 
 // A property that the schema does not know would be a rule that these tests do not check.
-const policies = documents("deploy/kubernetes/network-policy.yaml").map((document) =>
-  Schema.decodeUnknownSync(Policy)(document, { onExcessProperty: "error" }),
+const { named } = objectsIn(RENDERED)
+const policies = ["keyshelf", "keyshelf-migrate"].map((name) =>
+  Schema.decodeUnknownSync(Policy)(named("NetworkPolicy", name), { onExcessProperty: "error" }),
 )
 const [service, migration] = policies
 
@@ -68,8 +74,8 @@ const PRIVATE = ["10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1"]
 
 describe("the network policies", () => {
   it("select the pods of the deployment and of the migration job, for both directions", () => {
-    const labels = ["deployment", "migrate-job"].map((file) =>
-      JSON.stringify(documents(`deploy/kubernetes/${file}.yaml`)[0]?.["spec"]?.["template"]?.["metadata"]?.["labels"]),
+    const labels = [named("Deployment", "keyshelf"), named("Job", "keyshelf-migrate")].map((document) =>
+      JSON.stringify(document["spec"]?.["template"]?.["metadata"]?.["labels"]),
     )
     assert.deepStrictEqual(
       policies.map(({ spec }) => JSON.stringify(spec.podSelector.matchLabels)),
@@ -79,11 +85,24 @@ describe("the network policies", () => {
     assert.isUndefined(migration?.spec.ingress)
   })
 
-  it("open the platform and the internal listener only to labelled namespaces", () => {
-    const open = (service?.spec.ingress ?? []).filter(({ from }) => from === undefined)
+  it("open the platform and the internal listener only to labelled namespaces, and the latter to the chart's test", () => {
+    const rules = service?.spec.ingress ?? []
     assert.deepStrictEqual(
-      open.flatMap(({ ports }) => ports.map(({ port }) => port)),
-      ["core"],
+      rules.map(({ from, ports }) => [
+        ports.map(({ port }) => port),
+        from?.map(({ namespaceSelector, podSelector }) => (namespaceSelector ?? podSelector)?.matchLabels),
+      ]),
+      [
+        [["core"], undefined],
+        [["platform"], [{ "keyshelf.example/operator": "true" }]],
+        [
+          ["internal"],
+          [
+            { "app.kubernetes.io/name": "keyshelf-test", "app.kubernetes.io/instance": "keyshelf" },
+            { "keyshelf.example/internal": "true" },
+          ],
+        ],
+      ],
     )
   })
 

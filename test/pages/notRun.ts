@@ -79,6 +79,12 @@ export const NOT_RUN: ReadonlyArray<NotRun> = [
     begins: "skopeo copy --all oci-archive:keyshelf-<version>-image.tar docker://registry.example/keyshelf:<version>",
     reason: RELEASED,
   },
+  {
+    page: "docs/operating.md",
+    begins: "tar -xzf keyshelf-compose-<version>.tar.gz && cd keyshelf-compose-<version>",
+    reason: RELEASED,
+  },
+  { page: "docs/operating.md", begins: "kubectl create namespace keyshelf", reason: RELEASED },
   { page: "docs/operating.md", begins: "export SERVICE_DATABASE_URL=postgres://...", reason: SERVER },
   { page: "docs/operating.md", begins: "createdb keyshelf_restored", reason: SERVER },
   {
