@@ -76,7 +76,8 @@ export const NOT_RUN: ReadonlyArray<NotRun> = [
   },
   {
     page: "docs/operating.md",
-    begins: "skopeo copy --all oci-archive:keyshelf-<version>-image.tar docker://registry.example/keyshelf:<version>",
+    begins:
+      "skopeo copy --all --preserve-digests oci-archive:keyshelf-<version>-image.tar docker://registry.example/keyshelf:<version>",
     reason: RELEASED,
   },
   {

@@ -49,6 +49,13 @@ describe.skipIf(why !== undefined)(withReason("a release", why), { timeout: 900_
     return join(folder, file ?? "")
   }
 
+  /** The text of a file in an archive. */
+  const contentOf = (archive: string, path: string): string => {
+    const { status, stderr, stdout } = spawnSync("tar", ["-xOf", archive, path], { encoding: "utf8" })
+    assert.strictEqual(status, 0, stderr)
+    return stdout
+  }
+
   /** A new folder with the content of an archive. */
   const unpacked = (name: string, file: string): string => {
     const out = join(place, name)
@@ -127,12 +134,30 @@ describe.skipIf(why !== undefined)(withReason("a release", why), { timeout: 900_
     const env = { ...system, SERVICE_DATA_DIR: join(place, "no data") }
     const run = (command: string) => spawnSync(link, [command], { encoding: "utf8", env })
     assert.match(run("doctor").stdout, /^ok +installation +All \d+ files are as released/m)
+    const unknown = spawnSync(link, ["profile", "use", "none"], { encoding: "utf8", env: { ...env, HOME: place } })
+    assert.include(unknown.stderr, "`keyshelf profile list`")
     writeFileSync(join(home, "LICENSE"), "changed")
     assert.match(run("doctor").stdout, /^warning +installation +Not as released: LICENSE\./m)
     const { status, stderr } = run("serve")
     assert.strictEqual(status, 1)
     assert.match(stderr, /SERVICE_DATABASE_URL.*npx keyshelf try/)
     assert.isFalse(existsSync(env.SERVICE_DATA_DIR))
+  })
+
+  it("has a chart and files for Compose that name the image of this build by its digest", () => {
+    const { manifests } = JSON.parse(contentOf(fileOf(/-image\.tar$/), "index.json"))
+    const digest: string = manifests[0].digest
+    const [chart, compose] = [fileOf(/keyshelf-chart-.*\.tgz$/), fileOf(/keyshelf-compose-.*\.tar\.gz$/)]
+    const { version } = JSON.parse(readFileSync(join(folder, "release.json"), "utf8"))
+    assert.include(contentOf(chart, "keyshelf/values.yaml"), `\n  digest: ${digest}\n`)
+    const described = contentOf(chart, "keyshelf/Chart.yaml")
+    assert.include(described, `\nversion: ${version}\nappVersion: "${version}"\n`)
+    const home = `keyshelf-compose-${version}`
+    assert.include(contentOf(compose, `${home}/compose.yaml`), `:?set it in .env}@${digest}\n`)
+    const files = spawnSync("tar", ["-tzf", compose], { encoding: "utf8" }).stdout.split("\n")
+    for (const mounted of contentOf(compose, `${home}/compose.yaml`).matchAll(/- \.\/(\S+?):/g)) {
+      assert.include(files, `${home}/${mounted[1]}`)
+    }
   })
 
   it.skipIf(noOldNode !== undefined)(
@@ -175,13 +200,20 @@ describe.skipIf(why !== undefined)(withReason("a release", why), { timeout: 900_
     () =>
       Effect.gen(function* () {
         const image = fileOf(/-image\.tar$/)
-        const { inspected, line, shell, stopped } = yield* served(join(place, "podman"), image, yield* emptyDatabase)
+        const { asked, inspected, line, shell, stopped, version } = yield* served(
+          join(place, "podman"),
+          image,
+          yield* emptyDatabase,
+        )
         assert.strictEqual(inspected.Config.User, "1000:1000")
         assert.isTrue(inspected.HostConfig.ReadonlyRootfs)
         assert.match(line, /^Uid:\s+1000\s+1000\s+1000\s+1000$/m)
         assert.match(line, /^CapEff:\s+0+$/m)
         assert.match(line, /^NoNewPrivs:\s+1$/m)
         assert.notStrictEqual(shell, 0)
+        assert.lengthOf(asked, 2)
+        assert.match(asked[0] ?? "", /^200 /)
+        assert.match(version, /0\.1\.0/)
         assert.strictEqual(stopped, 0)
       }),
   )

@@ -10,6 +10,7 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { until } from "../faults/support/Installation.ts"
 import { freeListeners } from "../support/ServiceProcess.ts"
+import { documents, objectsIn, RENDERED } from "../deploy/manifests.ts"
 import { succeeds } from "./build.ts"
 
 const execute = promisify(execFile)
@@ -78,6 +79,17 @@ interface Inspected {
   readonly State: { readonly Pid: number; readonly Status: string; readonly ExitCode: number }
 }
 
+/** The commands in the container by which the chart's test and Compose ask whether it is ready. */
+const probes = (health: string): ReadonlyArray<ReadonlyArray<string>> => {
+  const pod = objectsIn(RENDERED).named("Pod", "keyshelf-ready")["spec"]?.["containers"]?.[0]?.["command"]
+  const [, ...compose] =
+    documents("deploy/compose.yaml")[0]?.["services"]?.["keyshelf"]?.["healthcheck"]?.["test"] ?? []
+  return [
+    (pod ?? []).map(String),
+    compose.map((part) => String(part).replace("http://127.0.0.1:8082/health/ready", health)),
+  ]
+}
+
 /** Serves the image from a storage of its own below `folder`, on a database, until its scope closes. */
 export const served = Effect.fnUntraced(function* (folder: string, file: string, database: Redacted.Redacted) {
   mkdirSync(folder)
@@ -93,7 +105,7 @@ export const served = Effect.fnUntraced(function* (folder: string, file: string,
   const safe = ["--read-only", ...LIMITS, "--cap-drop=all", "--security-opt=no-new-privileges", "--network=host"]
   const env = Object.entries(settings).flatMap(([name, value]) => ["--env", `${name}=${value}`])
   const container = yield* Effect.acquireRelease(
-    Effect.sync(() => podman("run", "--detach", ...safe, ...env, image)),
+    Effect.sync(() => podman("create", ...safe, ...env, image)),
     (id) => Effect.sync(() => podman("rm", "--force", "--time=0", id)),
   )
   const logsOf = (id: string): string => {
@@ -102,7 +114,8 @@ export const served = Effect.fnUntraced(function* (folder: string, file: string,
   }
   const inspect = (): Inspected => JSON.parse(podman("inspect", container))[0]
   const health = `http://127.0.0.1:${settings.SERVICE_INTERNAL_PORT}/health/ready`
-  // The database is behind a port of this process, which must not block meanwhile.
+  // The database is behind a port of this process, which must not block from here on.
+  yield* Effect.promise(() => execute("podman", [...options, "start", container]))
   const inspectLater = async (): Promise<Inspected> =>
     JSON.parse((await execute("podman", [...options, "inspect", container])).stdout)[0]
   yield* until("the container is ready", async () => {
@@ -113,8 +126,19 @@ export const served = Effect.fnUntraced(function* (folder: string, file: string,
   const inspected = inspect()
   const line = readFileSync(`/proc/${inspected.State.Pid}/status`, "utf8")
   const shell = spawnSync("podman", [...options, "exec", container, "sh", "-c", "true"]).status
-  podman("stop", "--time=20", container)
-  return { inspected, line, shell, stopped: inspect().State.ExitCode }
+  const inside = (...command: ReadonlyArray<string>) =>
+    Effect.promise(() => execute("podman", [...options, "exec", "--env", `URL=${health}`, container, ...command]))
+  const asked = yield* Effect.forEach(probes(health), (command) => inside(...command))
+  const { stdout: version } = yield* inside("keyshelf", "--version")
+  yield* Effect.promise(() => execute("podman", [...options, "stop", "--time=20", container]))
+  return {
+    asked: asked.map(({ stdout }) => stdout),
+    inspected,
+    line,
+    shell,
+    stopped: inspect().State.ExitCode,
+    version,
+  }
 }, Effect.scoped)
 
 /** Unpacks the image of arm64 below `folder`, and runs its command under an emulator. Returns its version. */
