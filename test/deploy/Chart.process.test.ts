@@ -1,6 +1,6 @@
 /**
  * Renders the chart with a small Go program that has the template functions of Helm, and compares the result with the committed files. After
- * a change of the chart, `KEYSHELF_WRITE_RENDERED=1 npm test -- test/deploy/Chart` writes them.
+ * a change of the chart, `KEYSHELF_WRITE_RENDERED=1 npm test -- test/deploy/Chart.process.test.ts` writes them.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"

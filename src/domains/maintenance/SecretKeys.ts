@@ -14,7 +14,6 @@ import { TokenHasher } from "../access/tokens/TokenHasher.ts"
 import { isFitting } from "./SecretKeyRules.ts"
 import type { KeyCheck, Opening } from "./SecretKeyRules.ts"
 import { SecretKeysRepo } from "./SecretKeysRepo.ts"
-import { commandLine } from "../../infra/PackageFiles.ts"
 
 /**
  * The maximum number of values to open per kind and key. It finds a key that was changed, and is fast on any database.
@@ -103,7 +102,7 @@ const make = Effect.gen(function* () {
     const missing = [...needed].filter((id) => !values.some((value) => value.id === id))
     if (missing.length === 0) return
     yield* Effect.logWarning(
-      `Stored tokens or secrets need keys that this process does not have: they do not work. \`${commandLine("doctor")}\` counts them.`,
+      "Stored tokens or secrets need keys that this process does not have: they do not work. The command `doctor` counts them.",
     ).pipe(Effect.annotateLogs({ keys: missing.join(",") }))
   })
 
