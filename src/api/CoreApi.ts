@@ -28,6 +28,7 @@ import { OfflineLedgersApi } from "../domains/offline/ledgers/Api.ts"
 import { OfflineApi } from "../domains/offline/PublicApi.ts"
 import { SnapshotsApi } from "../domains/offline/snapshots/Api.ts"
 import { TranchesApi } from "../domains/offline/tranches/Api.ts"
+import { OverviewApi } from "../domains/overview/Api.ts"
 import { MembersApi } from "../domains/people/Api.ts"
 import { ReleasesApi } from "../domains/releases/Api.ts"
 import { SigningKeysApi } from "../domains/signing/Api.ts"
@@ -41,6 +42,7 @@ import * as Apis from "../kernel/contract/Apis.ts"
 
 export class CoreApi extends Apis.core(
   MeApi,
+  OverviewApi,
   EventsApi,
   EventLogApi,
   ServiceAccountsApi,

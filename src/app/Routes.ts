@@ -33,6 +33,7 @@ import * as OfflineHttp from "../domains/offline/PublicHttp.ts"
 import * as SnapshotsHttp from "../domains/offline/snapshots/Http.ts"
 import * as TranchesHttp from "../domains/offline/tranches/Http.ts"
 import * as OrganizationsHttp from "../domains/organizations/Http.ts"
+import * as OverviewHttp from "../domains/overview/Http.ts"
 import * as PeopleHttp from "../domains/people/Http.ts"
 import * as PeoplePlatformHttp from "../domains/people/PlatformHttp.ts"
 import * as ReleasesHttp from "../domains/releases/Http.ts"
@@ -73,6 +74,7 @@ const middlewares = Layer.mergeAll(
 
 const coreHandlers = Layer.mergeAll(
   AccessHttp.me,
+  OverviewHttp.overview,
   AccessHttp.serviceAccounts,
   PeopleHttp.members,
   ConnectorsHttp.connectors,

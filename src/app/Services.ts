@@ -24,6 +24,7 @@ import * as Migrations from "../domains/licensemoves/Layer.ts"
 import * as MigrationsSharded from "../domains/licensemoves/sharded/LayerSharded.ts"
 import * as Offline from "../domains/offline/Layer.ts"
 import * as Organizations from "../domains/organizations/Layer.ts"
+import * as Overview from "../domains/overview/Layer.ts"
 import * as People from "../domains/people/Layer.ts"
 import * as PeopleSharded from "../domains/people/sharded/LayerSharded.ts"
 import * as Releases from "../domains/releases/Layer.ts"
@@ -96,6 +97,7 @@ export const servicesOn = (repositories: Repositories) =>
     .pipe(
       Layer.provideMerge(Audit.layer),
       Layer.provideMerge(Webhooks.layer),
+      Layer.provideMerge(Overview.layer),
       Layer.provideMerge(Impact.layer),
       Layer.provideMerge(Offline.layer),
       Layer.provideMerge(Flags.layer),

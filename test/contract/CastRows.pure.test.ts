@@ -49,6 +49,7 @@ const inResponses: Casts = {
   "offline/bundles/Repo.ts": ["BundleRow"],
   "offline/ledgers/Repo.ts": ["LedgerRow"],
   "organizations/Repo.ts": ["Organization"],
+  "overview/Repo.ts": ["EndingAccess"],
   "people/Repo.ts": ["MemberRow", "MembershipRow", "User"],
   "releases/Repo.ts": ["LinkedComponent", "ReleaseRow", "{ readonly slug: string }"],
   "usage/InstanceUsageRepo.ts": ["AffectedInstance"],

@@ -53,6 +53,7 @@ const domains = [
   "flags",
   "offline",
   "impact",
+  "overview",
   "webhooks",
   "audit",
   "maintenance",

@@ -9,6 +9,11 @@ export const OPERATIONS_NOUNS: ReadonlyArray<Noun> = [
     commands: { health: "getPlatformHealth" },
   },
   {
+    name: "overview",
+    about: "How many customers and instances there are, and whose access ends",
+    commands: { get: "getOverview" },
+  },
+  {
     name: "organizations",
     about: "Organizations of the installation; needs a platform credential",
     commands: {

@@ -37,3 +37,8 @@ export const IS_USABLE = `NOT ${isRemoved("credentials.organization_id")}`
 export const liveTokens = (sql: SqlClient, ids: ReadonlyArray<string>): Fragment => sql`
   SELECT id, (extract(epoch FROM expires_at) * 1000)::float8 AS "expiresAt" FROM credentials
   WHERE id = ANY(${ids}::uuid[]) AND revoked_at IS NULL AND ${sql.literal(IS_USABLE)}`
+
+/** Whether instances with these ids have a license key, and whether one of these keys was used. */
+export const licenseKeysOf = (sql: SqlClient, instanceIds: ReadonlyArray<string>): Fragment => sql`
+  SELECT count(*) > 0 AS "licenseKey", count(last_used_at) > 0 AS "licenseKeyUsed" FROM credentials
+  WHERE instance_id = ANY(${instanceIds}::uuid[])`
