@@ -32,6 +32,7 @@ export const useUpdate = (flag: FeatureFlag, done?: () => void) => {
   }, [isConflict, queries])
   return {
     isPending: write.isPending,
+    draft: write.draft,
     error:
       isConflict && error instanceof Problem ? new Problem(error.status, error.code, t.changedTitle, t.changed) : error,
     change: (change: Change) => {

@@ -2,13 +2,14 @@
 import { Plus, X } from "lucide-react"
 import { useState } from "react"
 import type { CheckResult, Request } from "../kernel/Contract.ts"
+import { curlOf } from "../kernel/forms/Curl.ts"
 import { orUndefinedNumber } from "../kernel/Inputs.ts"
 import { defined, useWrite } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { Button, IconButton } from "../widgets/Button.tsx"
-import { CopyButton } from "../widgets/Copy.tsx"
 import { Dialog } from "../widgets/Dialog.tsx"
+import { Command, CurlDetails } from "../widgets/forms/AsCurl.tsx"
 import { Segments, SelectField, TextField } from "../widgets/forms/Fields.tsx"
 import type { Choice } from "../widgets/forms/Fields.tsx"
 import { ConfirmDialog, Form } from "../widgets/forms/Form.tsx"
@@ -33,12 +34,6 @@ const bodyOf = (lines: ReadonlyArray<Line>, at: string | undefined): CheckBody =
     explain: true,
     at,
   })
-
-/** The request as a command. The token is a variable of the shell, never the one in use. */
-const curlOf = (instanceSlug: string, body: CheckBody): string =>
-  `curl -s ${location.origin}/api/instances/${encodeURIComponent(instanceSlug)}/check \\\n` +
-  `  -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' \\\n` +
-  `  -d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`
 
 let nextId = 0
 const newLine = (entitlement: string): Line => ({ id: nextId++, entitlement, requested: "1" })
@@ -142,11 +137,9 @@ export const CheckDialog = ({
       {answer !== undefined && (
         <CheckAnswers result={answer} isOld={answered !== JSON.stringify({ ...request.body, consume: undefined })} />
       )}
-      <details>
-        <summary>{t.checks.curl}</summary>
-        <pre>{curlOf(instanceSlug, request.body)}</pre>
-        <CopyButton text={curlOf(instanceSlug, request.body)} />
-      </details>
+      <CurlDetails>
+        <Command text={curlOf("POST /api/instances/:instanceSlug/check", request)} />
+      </CurlDetails>
       {isAsking && (
         <ConfirmDialog
           title={t.checks.consumeTitle}

@@ -9,7 +9,6 @@ import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { ImpactDialog } from "../widgets/records/ImpactDialog.tsx"
 import { RecordLink } from "../widgets/records/Links.tsx"
-import { MetadataTab } from "../widgets/records/MetadataTab.tsx"
 import {
   activityTab,
   deleteAction,
@@ -34,6 +33,9 @@ import { useUsage } from "./usage/Usage.ts"
 import { UsageTab } from "./usage/UsageTab.tsx"
 import { t } from "./texts.en.ts"
 
+const MetadataTab = lazy(() =>
+  import("../widgets/records/MetadataTab.tsx").then((module) => ({ default: module.MetadataTab<Instance> })),
+)
 const AddOnsTab = lazy(() => import("./AddOnsTab.tsx").then((module) => ({ default: module.AddOnsTab })))
 
 const DeleteInstance = ({ instance, onClose }: { readonly instance: Instance; readonly onClose: () => void }) => {
@@ -179,7 +181,9 @@ const Loaded = ({ record: instance }: { readonly record: Instance }) => {
             id: "metadata",
             title: records.metadata.title,
             content: () => (
-              <MetadataTab resourceType="INSTANCE" record={instance} mayWrite={mayWrite} update={update} />
+              <Suspense fallback={null}>
+                <MetadataTab resourceType="INSTANCE" record={instance} mayWrite={mayWrite} update={update} />
+              </Suspense>
             ),
           },
           integrationsTab(instance),

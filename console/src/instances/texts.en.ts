@@ -208,7 +208,6 @@ export const t = {
     held: "Reserved",
     used: "Used",
     reports: "Reports",
-    curl: "As curl",
     consume: "Check and consume",
     consumeTitle: "Use these amounts?",
     consumeText:

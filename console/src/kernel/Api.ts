@@ -71,7 +71,7 @@ export const setOrigins = (to: typeof origins): void => {
 const isWebhook = (path: string) => /^\/api\/webhooks(?:[/?]|$)/.test(path)
 
 /** The path and query of a request. */
-const urlOf = (
+export const urlOf = (
   path: string,
   { params = {}, query = {} }: { readonly params?: object | undefined; readonly query?: object | undefined },
 ): string => {
@@ -86,7 +86,8 @@ const urlOf = (
   return search.size === 0 ? filled : `${filled}?${search}`
 }
 
-const originOf = (path: string): string => (isWebhook(path) ? origins.webhooks : origins.service)
+/** The origin that serves a path. */
+export const originOf = (path: string): string => (isWebhook(path) ? origins.webhooks : origins.service)
 
 const retryAfterOf = (response: Response | undefined): { readonly retryAfter?: number } => {
   const seconds = Number(response?.headers.get("retry-after") ?? Number.NaN)
@@ -127,9 +128,9 @@ const tokenOf = async (): Promise<string> => {
   throw signedOut()
 }
 
-/** Sends one request with the credential, and returns the text of its answer. */
-const sendRequest = async (request: TextRequest): Promise<string> => {
-  const token = await tokenOf()
+/** Sends one request with a credential, that of the session unless another is given, and returns the text of its answer. */
+const sendRequest = async (request: TextRequest, other?: string): Promise<string> => {
+  const token = other ?? (await tokenOf())
   let response: Response | undefined
   const onResponse = (received: Response) => {
     response = received
@@ -166,23 +167,28 @@ interface CallOptions {
   readonly signal?: AbortSignal | undefined
   /** A POST that is sent again with its key happens once. */
   readonly idempotencyKey?: string
+  /** Another credential than that of the session. */
+  readonly token?: string
 }
 
 /** Calls an operation, and returns the JSON of its answer. */
 export const call = async <O extends Operation>(
   operation: O,
   request: Request<O>,
-  { idempotencyKey, signal }: CallOptions = {},
+  { idempotencyKey, signal, token }: CallOptions = {},
 ): Promise<Answer<O>> => {
   const [method = "GET", path = ""] = operation.split(" ")
   const { body, ...rest }: { body?: unknown; params?: object; query?: object } = request
-  const text = await sendRequest({
-    method,
-    path: urlOf(path, rest),
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-    ...(signal === undefined ? {} : { signal }),
-  })
+  const text = await sendRequest(
+    {
+      method,
+      path: urlOf(path, rest),
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+      ...(signal === undefined ? {} : { signal }),
+    },
+    token,
+  )
   return (text === "" ? undefined : parseExact(text)) as Answer<O>
 }
 

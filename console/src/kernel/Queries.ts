@@ -11,6 +11,7 @@ import type { QueryKey } from "@tanstack/react-query"
 import { useEffect, useRef, useState } from "react"
 import { call, Problem } from "./Api.ts"
 import type { Answer, Item, Operation, Request } from "./Contract.ts"
+import { createDraft, draftOf } from "./forms/Curl.ts"
 import { deleteAndLeave, mayRead } from "./refresh/Leaving.ts"
 import { t } from "./texts.en.ts"
 
@@ -203,7 +204,6 @@ export const useMatching = <T>(rows: Rows<T>, matches: ((row: T) => boolean) | u
 }
 
 const QUIET_MS = 250
-
 /** What was typed, a moment after the last key. */
 export const useQuiet = (text: string): string => {
   const [quiet, setQuiet] = useState(text)
@@ -228,6 +228,7 @@ export const useChange = <A, V>(
   const queries = useQueryClient()
   // Set at once, unlike the state of the mutation: the second press of a double click comes before the page is drawn again.
   const isBusy = useRef(false)
+  const [draft] = useState(createDraft<V>)
   const mutation = useMutation<A, Error, V>({
     mutationFn: run,
     onSuccess: (answer, variables) => {
@@ -240,14 +241,14 @@ export const useChange = <A, V>(
       isBusy.current = false
     },
   })
-  const { mutate } = mutation
   return {
     ...mutation,
     mutate: (variables: V) => {
-      if (isBusy.current) return
+      if (draft.takes(variables) || isBusy.current) return
       isBusy.current = true
-      mutate(variables)
+      mutation.mutate(variables)
     },
+    draft,
   }
 }
 
@@ -285,7 +286,11 @@ export const useWrite = <O extends Operation>(
       throw error
     }
   }
-  return useChange(run, options)
+  const change = useChange(run, options)
+  return {
+    ...change,
+    draft: (submit: () => void) => draftOf(operation, change.draft.of(submit)),
+  }
 }
 
 /** The properties of an object that are not `undefined`, for bodies with optional properties. */

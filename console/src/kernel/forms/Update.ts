@@ -3,6 +3,8 @@ import { useState } from "react"
 import { announce } from "../Announcements.ts"
 import { call } from "../Api.ts"
 import type { Answer, Operation, Request } from "../Contract.ts"
+import { draftOf } from "./Curl.ts"
+import type { Draft } from "./Curl.ts"
 import { useChange } from "../Queries.ts"
 import { t } from "../texts.en.ts"
 import { pick, rebased } from "./Change.ts"
@@ -43,7 +45,16 @@ export const useUpdate = <O extends Operation, R, B extends object>(
   })
   return {
     ...change,
-    save: (edit: Edit<R, B> | undefined) => (edit === undefined ? done?.(undefined) : change.mutate(edit)),
+    save: (edit: Edit<R, B> | undefined) => {
+      if (edit !== undefined) change.mutate(edit)
+      else if (!change.draft.isOpen()) done?.(undefined)
+    },
+    isDrafting: change.draft.isOpen,
+    /** The request for the record that the person saw. */
+    draft: (submit: () => void): Draft | undefined => {
+      const edit = change.draft.of(submit)
+      return draftOf(operation, edit && request(edit.bodyFor(edit.seen)))
+    },
   }
 }
 

@@ -4,12 +4,14 @@ import { useRef, useState } from "react"
 import type { ReactNode } from "react"
 import { Problem } from "../../kernel/Api.ts"
 import type { FieldError } from "../../kernel/Api.ts"
+import type { Draft } from "../../kernel/forms/Curl.ts"
 import { Conflict } from "../../kernel/forms/Edit.ts"
 import type { Resolution } from "../../kernel/forms/Update.ts"
 import { t } from "../../kernel/texts.en.ts"
 import { Button } from "../Button.tsx"
 import { Dialog, DialogActions } from "../Dialog.tsx"
 import { Failure } from "../States.tsx"
+import { AsCurl } from "./AsCurl.tsx"
 
 /** The names on the way to a place. Locations are written as `body.settings.list[0]` or `body.value/list/0`. */
 const pathOf = (location: string): string =>
@@ -63,6 +65,8 @@ const remaining = (error: unknown, fields: ReadonlyArray<string>): unknown => {
 export interface WriteState {
   readonly error: unknown
   readonly isPending: boolean
+  /** What `submit` would send. Hooks of writes have it, so each form shows its request. */
+  readonly draft: (submit: () => void) => Draft | undefined
 }
 
 /** Whether the browser has something in a field that is no value, such as a date with a part missing, or the field says so. */
@@ -181,7 +185,7 @@ export const FormDialog = ({
   submit,
   title,
   wide = false,
-  write: { error, isPending },
+  write: { draft, error, isPending },
 }: FormDialogProps) => {
   const isTyped = useRef(false)
   const [isAsking, setAsking] = useState(false)
@@ -199,6 +203,7 @@ export const FormDialog = ({
         {children}
         <FormFailure error={error} fields={fields} resolution={resolution} />
         {isAsking && <DiscardNotice onDiscard={onClose} onKeep={() => setAsking(false)} />}
+        {!isDangerous && <AsCurl draft={() => draft(onSubmit)} />}
         <DialogActions>
           <Button onPress={onClose}>{t.common.cancel}</Button>
           <Button type="submit" look={isDangerous ? "danger" : "primary"} isPending={isPending} isDisabled={isDisabled}>

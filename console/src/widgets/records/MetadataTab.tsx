@@ -29,6 +29,7 @@ interface Described {
 interface Update<R> extends WriteState {
   readonly isSuccess: boolean
   readonly reset: () => void
+  readonly isDrafting: () => boolean
   readonly save: (edit: Edit<R, Partial<Described>>) => void
 }
 
@@ -112,8 +113,8 @@ const EditMetadata = <R extends Described>({
       isDisabled={!isReadable(form)}
       onSubmit={() => {
         const edit = changed()
-        if (edit === undefined) onClose()
-        else update.save(edit)
+        if (edit !== undefined) update.save(edit)
+        else if (!update.isDrafting()) onClose()
       }}
     >
       <SchemaFields field={form} onChange={setForm} errors={errorsOf(update.error)} at="body.metadata" />

@@ -75,7 +75,11 @@ export const ReviewDialog = <O extends DryRunnable>({
       submit={reviewed === undefined ? t.review : submit}
       isDisabled={isBlocked(reviewed?.found)}
       onClose={onClose}
-      write={{ error, isPending: dry.isPending || write.isPending }}
+      write={{
+        error,
+        isPending: dry.isPending || write.isPending,
+        draft: () => (request === undefined ? undefined : { operation, request }),
+      }}
       resolution={resolve?.(error, dry.reset)}
       onSubmit={() => (reviewed === undefined ? review() : write.mutate(reviewed.request))}
     >
