@@ -6,17 +6,16 @@ import { config } from "../kernel/Config.ts"
 import { allows } from "../kernel/Scopes.ts"
 import { signOut, useSession } from "../kernel/Session.ts"
 import { t } from "../kernel/texts.en.ts"
-import { usePath } from "../kernel/Url.ts"
 import { Announcer } from "../widgets/Announcer.tsx"
 import { IconButton } from "../widgets/Button.tsx"
 import { PageHead } from "../widgets/Page.tsx"
 import { NotAllowed } from "../widgets/States.tsx"
-import { coreNavigation, guideAt, platformNavigation } from "./navigation.ts"
+import { coreNavigation, platformNavigation } from "./navigation.ts"
 import { SearchPalette } from "./SearchPalette.tsx"
 import { useShortcuts } from "./Shortcuts.ts"
 
 // Loaded when it is opened, so that the first screen does not wait for it.
-const ShortcutsDialog = lazy(() => import("./ShortcutsDialog.tsx"))
+const HelpDialog = lazy(() => import("./HelpDialog.tsx"))
 
 const Navigation = () => {
   const { scopes } = useSession()
@@ -46,9 +45,8 @@ const Navigation = () => {
   )
 }
 
-const Account = () => {
+const Account = ({ onHelp }: { readonly onHelp: () => void }) => {
   const { me } = useSession()
-  const path = usePath()
   if (me === undefined) return null
   return (
     <div className="side-foot">
@@ -56,11 +54,7 @@ const Account = () => {
         {me.identity.name}
         <small>{me.role ?? me.credential.name}</small>
       </div>
-      {/* In another tab: a reload would sign the person out here. */}
-      <a href={guideAt(path)} target="_blank" rel="noreferrer" className="help" title={t.app.help}>
-        <CircleQuestionMark aria-hidden size={16} />
-        <span className="visually-hidden">{t.app.help}</span>
-      </a>
+      <IconButton icon={<CircleQuestionMark aria-hidden size={16} />} label={t.app.help} onPress={onHelp} />
       <IconButton icon={<LogOut aria-hidden size={16} />} label={t.app.signOut} onPress={() => void signOut()} />
     </div>
   )
@@ -85,7 +79,10 @@ export const Shell = () => {
   const [isHelping, setHelping] = useState(false)
   const [isMenuOpen, setMenuOpen] = useState(false)
   const path = useRouterState({ select: ({ location }) => location.pathname })
-  useEffect(() => setMenuOpen(false), [path])
+  useEffect(() => {
+    setMenuOpen(false)
+    setHelping(false)
+  }, [path])
   useShortcuts({ search: () => setSearching(true), help: () => setHelping(true) })
   const organization = me !== undefined && "organization" in me ? me.organization.name : t.app.operator
   const isCore = config().surface === "core"
@@ -118,13 +115,13 @@ export const Shell = () => {
           </button>
         )}
         <Navigation />
-        <Account />
+        <Account onHelp={() => setHelping(true)} />
       </aside>
       <main id="main" className="main" tabIndex={-1}>
         <Content />
       </main>
       {isSearching && <SearchPalette onClose={() => setSearching(false)} />}
-      <Suspense fallback={null}>{isHelping && <ShortcutsDialog onClose={() => setHelping(false)} />}</Suspense>
+      <Suspense fallback={null}>{isHelping && <HelpDialog onClose={() => setHelping(false)} />}</Suspense>
       <Announcer />
     </div>
   )

@@ -23,11 +23,16 @@ export interface ConsoleConfig {
 
 let current: ConsoleConfig | undefined
 
-/** Reads the configuration once, at the start. */
-export const loadConfig = async (): Promise<ConsoleConfig> => {
+/** Asks the service for the configuration. */
+export const readConfig = async (): Promise<ConsoleConfig> => {
   const response = await fetch(`${import.meta.env.BASE_URL}config.json`, { credentials: "omit", redirect: "error" })
   if (!response.ok) throw new Error(`The service returned ${response.status} for config.json`)
-  const config: ConsoleConfig = await response.json()
+  return response.json()
+}
+
+/** Reads the configuration once, at the start. */
+export const loadConfig = async (): Promise<ConsoleConfig> => {
+  const config = await readConfig()
   current = config
   const { webhooks } = config
   setOrigins({ service: location.origin, webhooks: webhooks === null || webhooks === "" ? location.origin : webhooks })

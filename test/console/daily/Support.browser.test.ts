@@ -249,8 +249,10 @@ describeConsole("the console: support", (it) => {
           `[...document.querySelectorAll(".nav a")].map(({ pathname }) => ({ pathname }))`,
         )) {
           await open(page, core, pathname.slice("/console".length))
+          await page.getByRole("button", { name: "Help" }).click()
           const link = page.getByRole("link", { name: "Help for this screen" })
           found.add((await link.getAttribute("href")) ?? "")
+          await page.keyboard.press("Escape")
         }
         return found
       })

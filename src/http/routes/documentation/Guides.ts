@@ -1,6 +1,7 @@
 /** Serves the README and the pages of `docs/` as HTML, with an index for the search. */
 import { Effect, Option } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { existsSync } from "node:fs"
 import { readdir, readFile } from "node:fs/promises"
 import { posix } from "node:path"
 import { packageFile } from "../../../infra/PackageFiles.ts"
@@ -10,6 +11,7 @@ import { escape, render } from "./Markdown.ts"
 import type { Rendered, Target } from "./Markdown.ts"
 
 const START = "README.md"
+const CHANGELOG = "CHANGELOG.md"
 const ROOT = "/docs/pages"
 
 /** The groups of the navigation. A page that no group names belongs to the first, one of a subfolder to the last. */
@@ -32,15 +34,27 @@ const GROUPS = [
   },
   {
     title: "Run",
-    pages: ["operating", "upgrading", "scaling", "performance", "observability", "sign-in", "gateways", "edge"],
+    pages: [
+      "operating",
+      "upgrading",
+      "changelog",
+      "scaling",
+      "performance",
+      "observability",
+      "sign-in",
+      "gateways",
+      "edge",
+    ],
   },
   { title: "Develop", pages: ["architecture", "adding-an-endpoint", "decisions"] },
   { title: "Background", pages: [] },
 ] as const
 
+/** The name of a page: `usage` of `docs/usage.md`. */
+const nameOf = (file: string): string => (file === CHANGELOG ? "changelog" : file.slice("docs/".length, -".md".length))
+
 /** The path of a page: `/docs/pages/usage` of `docs/usage.md`. */
-const pathOf = (file: string): string =>
-  file === START ? ROOT : `${ROOT}/${file.slice("docs/".length, -".md".length)}`
+const pathOf = (file: string): string => (file === START ? ROOT : `${ROOT}/${nameOf(file)}`)
 
 const SERVED_ELSEWHERE: Readonly<Record<string, string>> = {
   "openapi/core.json": "openapi.json",
@@ -79,7 +93,7 @@ interface Guide extends Rendered {
 }
 
 const groupOf = ({ file }: Guide): number => {
-  const name = file.slice("docs/".length, -".md".length)
+  const name = nameOf(file)
   if (name.includes("/")) return GROUPS.length - 1
   return Math.max(
     0,
@@ -89,7 +103,7 @@ const groupOf = ({ file }: Guide): number => {
 
 const positionOf = (guide: Guide): number => {
   const pages: ReadonlyArray<string> = GROUPS[groupOf(guide)]?.pages ?? []
-  const position = pages.indexOf(guide.file.slice("docs/".length, -".md".length))
+  const position = pages.indexOf(nameOf(guide.file))
   return position === -1 ? pages.length : position
 }
 
@@ -147,7 +161,13 @@ const searchIndexOf = (guides: ReadonlyArray<Guide>): Asset.Asset =>
 const load = async () => {
   const listed = await readdir(packageFile("docs"), { recursive: true, encoding: "utf8" })
   const names = listed.map((file) => file.replaceAll("\\", "/")).sort()
-  const files = new Set([START, ...names.filter((file) => file.endsWith(".md")).map((file) => `docs/${file}`)])
+  // A checkout and each artifact have the changelog, but not every copy that people make.
+  const changelog = existsSync(packageFile(CHANGELOG)) ? [CHANGELOG] : []
+  const files = new Set([
+    START,
+    ...changelog,
+    ...names.filter((file) => file.endsWith(".md")).map((file) => `docs/${file}`),
+  ])
   // Where `targetOf` leads.
   const pictures = await Promise.all(
     names
@@ -163,9 +183,11 @@ const load = async () => {
       return { ...render(text, (link) => targetOf(file, files, link)), file, path: pathOf(file) }
     }),
   )
+  // What changed once answers no search.
+  const searched = guides.filter(({ file }) => file !== CHANGELOG)
   return {
     pages: new Map([...pictures, ...guides.map((guide) => [guide.path, htmlOf(guides, guide)] as const)]),
-    searchIndex: searchIndexOf(guides),
+    searchIndex: searchIndexOf(searched),
   }
 }
 
