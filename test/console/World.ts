@@ -161,7 +161,7 @@ export class World extends Context.Service<
     )
 }
 
-/** Signs in with a pasted token, and keeps it unless told otherwise, so that the page can be loaded again. */
+/** Signs in with a pasted token, which is kept until the tab is closed, or with `isKept: false` until the page is loaded again. */
 export const signIn = async (
   page: Page,
   origin: string,
@@ -171,8 +171,8 @@ export const signIn = async (
 ): Promise<void> => {
   await page.goto(origin + path)
   await page.getByLabel(/^(Access token|Platform credential)/).fill(credential)
-  const keep = page.getByText("Stay signed in when this page is reloaded")
-  if (isKept && (await keep.count()) > 0) await keep.click()
+  const untilReload = page.getByText("Until I reload the page")
+  if (!isKept && (await untilReload.count()) > 0) await untilReload.click()
   await page.getByRole("button", { name: "Sign in" }).click()
   await page.locator("main#main").waitFor()
 }

@@ -5,7 +5,7 @@ import type { ReactNode } from "react"
 import { config } from "../kernel/Config.ts"
 import { start } from "../kernel/refresh/Live.ts"
 import { allows } from "../kernel/Scopes.ts"
-import { idleLimit, lock, useSessionState } from "../kernel/Session.ts"
+import { idleLimit, lock, noteActivity, useSessionState } from "../kernel/Session.ts"
 import type { Session } from "../kernel/Session.ts"
 
 const load = () => import("../signIn/SignIn.tsx")
@@ -26,6 +26,7 @@ const useIdleLock = (session: Session) => {
     }
     const check = () => {
       if (Date.now() - active >= limit) lock()
+      else noteActivity(active)
     }
     const timer = setInterval(check, CHECK_EVERY_MS)
     for (const name of ACTIVITY) addEventListener(name, touched, { passive: true, capture: true })

@@ -1,6 +1,6 @@
 /**
  * Who is signed in, and with what. The credential is in memory: never in localStorage, a cookie or a URL. A pasted `ksh_` token is
- * kept in sessionStorage only if the person asks for it.
+ * also in sessionStorage, for a reload of the page, unless the person chooses otherwise.
  */
 import { useSyncExternalStore } from "react"
 import { call, Problem, setCredentials } from "./Api.ts"
@@ -25,7 +25,11 @@ export type Session =
     }
 
 const KEPT = "keyshelf.token"
+const ACTIVE = "keyshelf.active"
 const OIDC = "keyshelf.oidc"
+
+const PLATFORM_IDLE_MS = 15 * 60_000
+const TOKEN_IDLE_MS = 60 * 60_000
 
 const listeners = new Set<() => void>()
 const onSignOut = new Set<() => void>()
@@ -48,8 +52,7 @@ export const whenSignedOut = (listener: () => void): void => {
 const drop = (ended: Ended): void => {
   token = undefined
   tokens = undefined
-  sessionStorage.removeItem(KEPT)
-  sessionStorage.removeItem(OIDC)
+  for (const name of [KEPT, ACTIVE, OIDC]) sessionStorage.removeItem(name)
   for (const listener of onSignOut) listener()
   set({ kind: "signed-out", ended })
 }
@@ -120,8 +123,19 @@ export const signInWithToken = async (pasted: string, keep: boolean): Promise<vo
     token = before
     throw error
   }
-  if (keep && method === "token") sessionStorage.setItem(KEPT, text)
+  if (keep && method === "token") {
+    sessionStorage.setItem(KEPT, text)
+    noteActivity(Date.now())
+  } else sessionStorage.removeItem(KEPT)
 }
+
+/** Notes when the person was last active, so that a page which is loaded again later than the lock allows stays locked. */
+export const noteActivity = (at: number): void => {
+  if (sessionStorage.getItem(KEPT) !== null) sessionStorage.setItem(ACTIVE, String(at))
+}
+
+/** Whether the token that is kept would have been locked while the page was away. */
+const wasIdle = (): boolean => Date.now() - Number(sessionStorage.getItem(ACTIVE) ?? Date.now()) >= TOKEN_IDLE_MS
 
 /** Continues after the redirect of the OpenID provider. `show` gets the page that was asked for, also if the sign-in fails. */
 export const finishSignIn = async (url: URL, show: (path: string) => void): Promise<void> => {
@@ -138,6 +152,7 @@ export const finishSignIn = async (url: URL, show: (path: string) => void): Prom
 export const restore = async (path: string): Promise<void> => {
   const kept = sessionStorage.getItem(KEPT)
   if (kept !== null && config().surface === "core") {
+    if (wasIdle()) return drop("locked")
     token = kept
     await enter("token").catch((error) => {
       token = undefined
@@ -170,7 +185,7 @@ export const lock = (): void => drop("locked")
 
 /** How long a person may be idle; `undefined` for sessions that end by themselves. */
 export const idleLimit = (method: Method): number | undefined =>
-  method === "platform" ? 15 * 60_000 : method === "token" ? 60 * 60_000 : undefined
+  method === "platform" ? PLATFORM_IDLE_MS : method === "token" ? TOKEN_IDLE_MS : undefined
 
 const subscribe = (listener: () => void) => {
   listeners.add(listener)

@@ -8,7 +8,7 @@ import { signInWithToken, signOut } from "../kernel/Session.ts"
 import type { Ended } from "../kernel/Session.ts"
 import { Button } from "../widgets/Button.tsx"
 import { Dialog } from "../widgets/Dialog.tsx"
-import { CheckField, TextField } from "../widgets/forms/Fields.tsx"
+import { Segments, TextField } from "../widgets/forms/Fields.tsx"
 import { Failure } from "../widgets/States.tsx"
 import { t } from "./texts.en.ts"
 
@@ -20,17 +20,25 @@ const messageOf = (error: unknown, kind: "token" | "platform"): string | undefin
   return error.status === 401 ? t.refused : undefined
 }
 
+/** How long a pasted token is kept: until the tab is closed, or until the page is reloaded. */
+type Kept = "tab" | "page"
+
+const keptChoices = [
+  { id: "tab", title: t.kept.tab },
+  { id: "page", title: t.kept.page },
+]
+
 const TokenForm = ({ onSignedIn }: { readonly onSignedIn?: () => void }) => {
   const kind = config().surface === "platform" ? "platform" : "token"
   const [text, setText] = useState("")
-  const [keep, setKeep] = useState(false)
+  const [kept, setKept] = useState<Kept>("tab")
   const [error, setError] = useState<unknown>()
   const [isPending, setPending] = useState(false)
   const submit = async () => {
     setPending(true)
     setError(undefined)
     try {
-      await signInWithToken(text, keep)
+      await signInWithToken(text, kept === "tab")
       setText("")
       onSignedIn?.()
     } catch (failure) {
@@ -59,10 +67,18 @@ const TokenForm = ({ onSignedIn }: { readonly onSignedIn?: () => void }) => {
         autoFocus
       />
       {kind === "token" && (
-        <>
-          <CheckField label={t.keep} isSelected={keep} onChange={setKeep} />
-          {keep && <p className="hint">{t.keepHint}</p>}
-        </>
+        <div className="field">
+          <span className="label" aria-hidden>
+            {t.keep}
+          </span>
+          <Segments
+            label={t.keep}
+            value={kept}
+            onChange={(id) => setKept(id === "page" ? "page" : "tab")}
+            choices={keptChoices}
+          />
+          <p className="hint">{t.keptHint[kept]}</p>
+        </div>
       )}
       {error !== undefined && message === undefined && <Failure error={error} />}
       <Button type="submit" look={config().oidc === null ? "primary" : "normal"} isPending={isPending}>

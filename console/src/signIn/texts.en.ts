@@ -6,11 +6,15 @@ export const t = {
   withProvider: "Continue with your organization's account",
   or: "or",
   token: "Access token",
-  tokenHint: "Begins with ksh_.",
+  tokenHint: "Begins with ksh_. It is under Service accounts, or the operator gave it to you.",
   credential: "Platform credential",
   credentialHint: "Begins with ksm_. A reload, or 15 minutes without activity, signs you out.",
-  keep: "Stay signed in when this page is reloaded",
-  keepHint: "The browser stores the token until this tab is closed. Do not choose this on a shared computer.",
+  keep: "Stay signed in",
+  kept: { tab: "Until I close this tab", page: "Until I reload the page" },
+  keptHint: {
+    tab: "The browser keeps the token for this tab, and for at most an hour without activity.",
+    page: "For a shared computer: the browser stores nothing.",
+  },
   signIn: "Sign in",
   signOutInstead: "Sign out",
   ended: {

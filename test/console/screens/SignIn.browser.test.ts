@@ -41,6 +41,8 @@ describeConsole(
           assert.isFalse(sent.some((header) => header.includes(operator)))
           assert.deepStrictEqual(await violationsIn(page), [])
           await field.fill(furnished.token)
+          await page.getByRole("radio", { name: "Until I reload the page" }).check({ force: true })
+          assert.deepStrictEqual(await violationsIn(page), [])
           await page.getByRole("button", { name: "Sign in" }).click()
           // The page that was asked for.
           await heading(page, "Instances").waitFor()
@@ -54,6 +56,30 @@ describeConsole(
           await page.getByText("The service rejected this credential").waitFor()
         })
       }),
+    )
+
+    it.effect(
+      "keeps a person signed in when the page is reloaded, unless they chose otherwise, and forgets the token at sign-out",
+      () =>
+        Effect.gen(function* () {
+          const { browser, core, furnished } = yield* World
+          const { page } = yield* browser.newTab()
+          yield* Effect.promise(async () => {
+            await signIn(page, core, furnished.token, "/console/customers")
+            await heading(page, "Customers").waitFor()
+            await page.reload()
+            await heading(page, "Customers").waitFor()
+            // Another tab has a session of its own.
+            const other = await page.context().newPage()
+            await other.goto(`${core}/console/customers`)
+            await other.getByLabel("Access token").waitFor()
+            await page.getByRole("button", { name: "Sign out" }).click()
+            await page.getByText("You are signed out").waitFor()
+            assert.notInclude(await traces(page), furnished.token)
+            await page.reload()
+            await page.getByLabel("Access token").waitFor()
+          })
+        }),
     )
 
     it.effect("signs in with the provider, renews the token, and signs out of both", () =>
