@@ -86,6 +86,7 @@ export type DryRunnable = { readonly [O in Operation]: [DryRun<O>] extends [neve
 
 export type Me = Answer<"GET /api/me">
 export type PlatformMe = Answer<"GET /api/platform/me">
+export type Overview = Answer<"GET /api/overview">
 export type Customer = Answer<"GET /api/customers/:customerSlug">
 export type Instance = Answer<"GET /api/instances/:instanceSlug">
 export type License = Answer<"GET /api/licenses/:licenseSlug">

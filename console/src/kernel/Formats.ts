@@ -96,3 +96,6 @@ export const eventWords = (name: string): string => words(name.replace(/_CREATIO
 
 /** The beginning of this hour. Requests with it stay the same for a while, so their answers stay in the cache. */
 export const thisHour = (): string => new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS).toISOString()
+
+/** The beginning of this day, in local time. */
+export const startOfToday = (): string => new Date(new Date().setHours(0, 0, 0, 0)).toISOString()

@@ -8,11 +8,11 @@ import type { EventRecord } from "../Contract.ts"
 
 /** Which answers an event makes stale, by the beginning of its name. */
 const stale = {
-  CUSTOMER_: ["/api/customers"],
-  INSTANCE_: ["/api/instances"],
-  LICENSE_: ["/api/license", "/api/instances"],
+  CUSTOMER_: ["/api/customers", "/api/overview"],
+  INSTANCE_: ["/api/instances", "/api/overview"],
+  LICENSE_: ["/api/license", "/api/instances", "/api/overview"],
   ENTITLEMENT_USAGE_: ["/api/instances"],
-  ENTITLEMENT_: ["/api/entitlement", "/api/instances"],
+  ENTITLEMENT_: ["/api/entitlement", "/api/instances", "/api/overview"],
   USAGE_EVENT_: ["/api/instances"],
   OFFLINE_BUNDLE_: ["/api/instances"],
   FEATURE_FLAG_: ["/api/feature-flags"],
@@ -23,7 +23,7 @@ const stale = {
   CONNECTOR_: ["/api/connectors"],
   MEMBERSHIP_: ["/api/members"],
   SERVICE_ACCOUNT_: ["/api/service-accounts"],
-  TOKEN_: ["/api/service-accounts", "/api/instances"],
+  TOKEN_: ["/api/service-accounts", "/api/instances", "/api/overview"],
   SIGNING_KEY_: ["/api/signing-keys"],
   WEBHOOK_: ["/api/webhooks"],
 } as const satisfies Record<string, ReadonlyArray<string>>

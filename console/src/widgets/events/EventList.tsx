@@ -1,5 +1,6 @@
 /** Events newest first: when, what, about what, and by whom. Each opens with what it changed. */
 import { lazy, Suspense, useState } from "react"
+import type { ReactNode } from "react"
 import type { EventRecord, Request } from "../../kernel/Contract.ts"
 import { eventWords } from "../../kernel/Formats.ts"
 import { useRows } from "../../kernel/Queries.ts"
@@ -113,6 +114,7 @@ const columnsFor = (open: (event: EventRecord) => void): ReadonlyArray<Column<Ev
 ]
 
 export const EventList = ({
+  empty,
   filters,
   isFiltered = false,
   label,
@@ -120,6 +122,8 @@ export const EventList = ({
 }: {
   readonly label: string
   readonly filters: EventFilters
+  /** What is shown if there are no events. */
+  readonly empty?: ReactNode
   /** Whether a person chose the filters: without events it is then the filter that nothing matches. */
   readonly isFiltered?: boolean
   /** The maximum number of events, newest first. */
@@ -141,9 +145,11 @@ export const EventList = ({
         rows={limit === undefined ? rows : { ...rows, rows: rows.rows?.slice(0, limit), hasMore: false }}
         rowKey={({ id }) => id}
         empty={
-          <EmptyList isFiltered={isFiltered} title={t.noEvents}>
-            {t.noEventsDetail}
-          </EmptyList>
+          empty ?? (
+            <EmptyList isFiltered={isFiltered} title={t.noEvents}>
+              {t.noEventsDetail}
+            </EmptyList>
+          )
         }
       />
       <Suspense fallback={null}>

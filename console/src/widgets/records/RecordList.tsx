@@ -2,6 +2,7 @@
 import { useState } from "react"
 import type { ReactNode } from "react"
 import type { Rows } from "../../kernel/Queries.ts"
+import { useUrl } from "../../kernel/Url.ts"
 import { CreateButton } from "../Button.tsx"
 import { DataTable } from "../DataTable.tsx"
 import type { Column } from "../DataTable.tsx"
@@ -39,7 +40,8 @@ export const RecordList = <T extends { readonly id: string }>({
   /** The filters. */
   readonly children?: ReactNode
 }) => {
-  const [isCreating, setCreating] = useState(startsCreating)
+  const [{ form: wanted }] = useUrl()
+  const [isCreating, setCreating] = useState(startsCreating || (mayWrite && wanted === "new"))
   const button = mayWrite && <CreateButton onPress={() => setCreating(true)}>{create}</CreateButton>
   return (
     <>
