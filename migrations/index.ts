@@ -12,7 +12,7 @@ import tranches from "./0003_tranches.ts"
 import addOns from "./0004_add_ons.ts"
 import eventOwners from "./0005_event_owners.ts"
 import searchWords from "./0006_search_words.ts"
-import graceEnds from "./0007_grace_ends.ts"
+import graceEnds from "./0010_grace_ends.ts"
 
 export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>> = {
   "0001_baseline": baseline,
@@ -21,5 +21,5 @@ export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.
   "0004_add_ons": addOns,
   "0005_event_owners": eventOwners,
   "0006_search_words": searchWords,
-  "0007_grace_ends": graceEnds,
+  "0010_grace_ends": graceEnds,
 }
