@@ -1,3 +1,4 @@
+import type { Impact, TableLock } from "./impact.ts"
 import { statements, table } from "./statements.ts"
 
 /**
@@ -45,3 +46,17 @@ export default statements(
   `CREATE INDEX instance_add_ons_licensed ON instance_add_ons (organization_id, license_id)`,
   `CREATE INDEX instance_add_ons_of_family ON instance_add_ons (organization_id, family_id, instance_id)`,
 )
+
+export const impact: Impact = {
+  locks: [
+    ...["licenses", "license_entitlements", "past_license_grants", "instances"].map((table): TableLock => ({
+      table,
+      mode: "ACCESS EXCLUSIVE",
+    })),
+    // The foreign keys of the new table.
+    { table: "license_families", mode: "SHARE ROW EXCLUSIVE" },
+  ],
+  reads: ["licenses", "license_entitlements", "past_license_grants"],
+  millisecondsPerMillionRows: 350,
+  until: "Sell no add-on: processes of the version before grant what the license alone does.",
+}

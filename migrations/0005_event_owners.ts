@@ -1,3 +1,4 @@
+import type { Impact } from "./impact.ts"
 import { statements } from "./statements.ts"
 
 /**
@@ -9,3 +10,9 @@ export default statements(
   `ALTER TABLE event_positions ADD COLUMN owner text COLLATE "C"`,
   `CREATE INDEX event_positions_owner ON event_positions (organization_id, owner, position) WHERE owner IS NOT NULL`,
 )
+
+export const impact: Impact = {
+  locks: ["events", "event_positions"].map((table) => ({ table, mode: "ACCESS EXCLUSIVE" })),
+  reads: ["event_positions"],
+  millisecondsPerMillionRows: 200,
+}

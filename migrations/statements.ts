@@ -30,3 +30,21 @@ export const searchIndexes = (name: string, order = "id"): ReadonlyArray<string>
   `CREATE INDEX ${name}_name_folded ON ${name} (organization_id, (${FOLDED} COLLATE "C"), ${order}) INCLUDE (name)`,
   `CREATE INDEX ${name}_slug_prefix ON ${name} (organization_id, (slug COLLATE "C"), ${order}) INCLUDE (slug)`,
 ]
+
+/**
+ * The statements that create an index, unless an operator has built it before ({@link concurrently}). A build that failed leaves an index
+ * that PostgreSQL does not use: it is replaced.
+ */
+export const indexUnlessBuilt = (name: string, definition: string): ReadonlyArray<string> => [
+  `DO $do$
+  BEGIN
+    IF EXISTS (SELECT 1 FROM pg_index WHERE indexrelid = to_regclass('${name}') AND NOT indisvalid) THEN
+      DROP INDEX ${name};
+    END IF;
+  END $do$`,
+  `CREATE INDEX IF NOT EXISTS ${name} ON ${definition}`,
+]
+
+/** The statement by which an operator builds that index before, while processes write to the table. */
+export const concurrently = (name: string, definition: string): string =>
+  `CREATE INDEX CONCURRENTLY IF NOT EXISTS ${name} ON ${definition.replaceAll(/\s+/g, " ")}`

@@ -13,6 +13,7 @@ const LOCAL = [
   "try",
   "setup",
   "migrate",
+  "upgrade",
   "platform-credential",
   "doctor",
   "audit",

@@ -13,6 +13,7 @@ import { offlineCommand } from "./Offline.ts"
 import { organizationCommand } from "./Organization.ts"
 import { setupCommand } from "./setup/Setup.ts"
 import { tryCommand } from "./Try.ts"
+import { upgradeCommand } from "./upgrade/Upgrade.ts"
 
 const serveCommand = Command.make("serve", {}, () => serve).pipe(
   Command.withDescription(
@@ -39,6 +40,7 @@ export const localCommands = [
   tryCommand,
   setupCommand,
   migrateCommand,
+  upgradeCommand,
   credentialCommand,
   doctorCommand,
   auditCommand,

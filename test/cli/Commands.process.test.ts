@@ -75,6 +75,7 @@ describe("the operator's commands", { timeout: 120_000 }, () => {
       for (const command of [
         "serve",
         "migrate",
+        "upgrade",
         "platform-credential",
         "doctor",
         "audit",

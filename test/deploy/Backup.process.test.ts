@@ -3,8 +3,8 @@ import { Effect, Layer, Redacted } from "effect"
 import { spawn, spawnSync } from "node:child_process"
 import { appendFileSync, readdirSync, readFileSync, truncateSync } from "node:fs"
 import { basename, dirname, join, resolve } from "node:path"
-import { inject } from "vitest"
 import { request } from "../support/http.ts"
+import { missingPgPrograms } from "../support/pgPrograms.ts"
 import { freePorts, start } from "../support/ServiceProcess.ts"
 import { temporaryDirectory } from "../support/temporaryDirectory.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
@@ -49,20 +49,7 @@ const asPlainOwner = Effect.fnUntraced(function* (url: Redacted.Redacted) {
   return Redacted.make(address.href)
 })
 
-/** The reason why the scripts cannot run here, if there is one. */
-const missingRequirement = Effect.gen(function* () {
-  const version = spawnSync("pg_dump", ["--version"], { encoding: "utf8" })
-  if (version.status !== 0) return "pg_dump is not installed"
-  const client = Number(/(\d+)/.exec(version.stdout)?.[1])
-  const rows = yield* query(
-    Redacted.make(inject("serverUrl")),
-    "SELECT current_setting('server_version_num')::int AS v",
-  )
-  const server = Math.floor((rows[0] as { v: number }).v / 10_000)
-  return client < server ? `pg_dump ${client} is older than the server, ${server}` : undefined
-})
-
-const why = await Effect.runPromise(missingRequirement)
+const why = await Effect.runPromise(missingPgPrograms)
 const title = why === undefined ? "backup and restore" : `backup and restore (the scripts are skipped: ${why})`
 
 describe(title, { timeout: 120_000 }, () => {

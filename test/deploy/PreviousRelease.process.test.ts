@@ -1,50 +1,21 @@
 /** An upgrade as `docs/upgrading.md` describes it: a process of the previous release and one of this version, on one database. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted, Schedule } from "effect"
-import { execFileSync } from "node:child_process"
-import { randomBytes } from "node:crypto"
-import { readFileSync, symlinkSync } from "node:fs"
+import { createHash, randomBytes } from "node:crypto"
+import { readFileSync, writeFileSync } from "node:fs"
 import { request as httpRequest } from "node:http"
-import { join, resolve } from "node:path"
+import { join } from "node:path"
 import { text } from "node:stream/consumers"
-import { emptyDatabase } from "../cli/database.ts"
+import { emptyDatabase, query } from "../cli/database.ts"
+import { shell } from "../cli/shell.ts"
 import { request } from "../support/http.ts"
+import { dump, missingPgPrograms } from "../support/pgPrograms.ts"
 import { randomCredential, settings, start } from "../support/ServiceProcess.ts"
 import { temporaryDirectory } from "../support/temporaryDirectory.ts"
 import { withReason } from "../support/skipped.ts"
+import { previousRelease, release, whyNoRelease } from "./previousRelease.ts"
 
-interface Releases {
-  readonly releases: ReadonlyArray<{ readonly version: string; readonly commit: string }>
-}
-
-const root = resolve(import.meta.dirname, "../..")
-
-const { releases }: Releases = JSON.parse(readFileSync(join(import.meta.dirname, "releases.json"), "utf8"))
-
-/** The newest release that must work beside this version. */
-const release = releases.at(-1)
-
-const git = (...args: ReadonlyArray<string>) =>
-  execFileSync("git", args, { cwd: root, stdio: "pipe", maxBuffer: 2 ** 28 })
-
-const whyNoRelease = (() => {
-  if (release === undefined) return "no release is published yet: test/deploy/releases.json names none"
-  try {
-    git("cat-file", "-e", `${release.commit}^{commit}`)
-    return undefined
-  } catch {
-    return `this checkout does not contain the history of ${release.version}`
-  }
-})()
-
-/** The bundle of the previous release, with the libraries of this checkout. Returns its entry file. */
-const previousRelease = Effect.gen(function* () {
-  const directory = yield* temporaryDirectory
-  execFileSync("tar", ["-x", "-C", directory], { input: git("archive", release?.commit ?? "") })
-  symlinkSync(join(root, "node_modules"), join(directory, "node_modules"))
-  execFileSync(process.execPath, [join(directory, "bin/bundle.mjs")], { stdio: "pipe" })
-  return join(directory, "dist/server/cli.mjs")
-})
+const whyNot = await Effect.runPromise(whyNoRelease)
 
 /** Two processes' settings for one database. */
 const world = Effect.gen(function* () {
@@ -57,7 +28,7 @@ const world = Effect.gen(function* () {
   const own = Effect.gen(function* () {
     return { ...(yield* settings(yield* temporaryDirectory, credential)), ...shared }
   })
-  return { credential, older: yield* own, newer: yield* own, entry: yield* previousRelease }
+  return { credential, older: yield* own, newer: yield* own, entry: yield* previousRelease, url }
 })
 
 const startReady = Effect.fnUntraced(function* (env: Record<string, string>, entry?: string) {
@@ -95,7 +66,7 @@ const orderAt = (origin: string, token: string) =>
 
 /** A process of the previous release, with an organization that sells seats. */
 const shopOfOld = Effect.gen(function* () {
-  const { credential, entry, newer, older } = yield* world
+  const { credential, entry, newer, older, url } = yield* world
   const first = yield* startReady(older, entry)
   const operate = caller(first.platform, credential)
   const organization = yield* operate("POST", "/platform/organizations", { name: "Acme" })
@@ -113,13 +84,34 @@ const shopOfOld = Effect.gen(function* () {
     startLicenseDate: "2026-01-01T00:00:00Z",
     endLicenseDate: "2099-01-01T00:00:00Z",
   })
-  return { entry, first, newer, old, older, token }
+  return { entry, first, newer, old, older, token, url }
+})
+
+const whyNoDump = await Effect.runPromise(missingPgPrograms)
+
+/** What the old process answers to checks as of a time, as the file of answers that a version with `upgrade record` writes. */
+const recordedBy = Effect.fnUntraced(function* (old: ReturnType<typeof caller>, backup: string, at: string) {
+  const digest = createHash("sha256").update(readFileSync(backup)).digest("hex")
+  const lines: Array<object> = [{ version: release?.version, backup: digest, at }]
+  for (const requested of [0, 1, 60, 61]) {
+    const body = { at, checks: [{ entitlement: "seats", requested }] }
+    const { checks: answers, graceEndsAt, license } = yield* old("POST", "/instances/prod/check", body)
+    const [{ entitlement, ...answer }] = answers
+    lines.push({
+      organization: "acme",
+      instance: "prod",
+      entitlement,
+      requested,
+      answer: { license, graceEndsAt, ...answer },
+    })
+  }
+  return lines.map((line) => JSON.stringify(line)).join("\n")
 })
 
 const checks = (requested: number) => ({ checks: [{ entitlement: "seats", requested }] })
 
-describe.skipIf(whyNoRelease !== undefined)(
-  withReason("a process of the previous release", whyNoRelease),
+describe.skipIf(whyNot !== undefined)(
+  withReason("a process of the previous release", whyNot),
   { timeout: 180_000 },
   () => {
     it.live("serves beside one of this version, and alone again after it", () =>
@@ -256,6 +248,43 @@ describe.skipIf(whyNoRelease !== undefined)(
         const seen = yield* Effect.promise(() => request("GET", `${first.core}/api/instances/prod/tranches`, { token }))
         assert.strictEqual(seen.status, 404)
       }).pipe(Effect.scoped),
+    )
+
+    it.live.skipIf(whyNoDump !== undefined)(
+      withReason(
+        "is followed by this version with the same decisions: an upgrade of its backup is rehearsed",
+        whyNoDump,
+      ),
+      () =>
+        Effect.gen(function* () {
+          const { old, url } = yield* shopOfOld
+          yield* old("POST", "/instances/prod/entitlements/seats/usage", { value: 40 })
+          const directory = yield* temporaryDirectory
+          const backup = yield* dump(url, join(directory, "old.dump"))
+          const [row] = yield* query(
+            url,
+            "SELECT to_json(greatest((SELECT max(occurred_at) FROM events), (SELECT max(reported_at) FROM usage_events))) AS at",
+          )
+          const at = new Date((row as { readonly at: string }).at).toISOString()
+          const answers = join(directory, "answers.jsonl")
+          const recorded = yield* recordedBy(old, backup, at)
+          writeFileSync(answers, recorded)
+          const rehearse = Effect.fnUntraced(function* () {
+            const copy = Redacted.value(yield* emptyDatabase)
+            return yield* shell(
+              `keyshelf upgrade rehearse --backup ${backup} --into ${copy} --answers ${answers} --json`,
+              {},
+            )
+          })
+          const { code, stderr, stdout } = yield* rehearse()
+          assert.strictEqual(code, 0, stdout + stderr)
+          const { checks: decided, from, migrations } = JSON.parse(stdout)
+          assert.deepStrictEqual([from, decided.compared, decided.differing], [release?.version, 4, []])
+          assert.isNotEmpty(migrations)
+
+          writeFileSync(answers, recorded.replace('"LIMIT_REACHED"', '"GRANTED"'))
+          assert.strictEqual((yield* rehearse()).code, 1)
+        }).pipe(Effect.scoped),
     )
   },
 )

@@ -12,7 +12,7 @@ export const root = resolve(import.meta.dirname, "../..")
 export const installed = Effect.gen(function* () {
   const directory = yield* temporaryDirectory
   const source = join(directory, "source")
-  for (const path of ["bin", "src", "migrations", "clients/typescript/src", "package.json"]) {
+  for (const path of ["bin", "src", "migrations", "clients/typescript/src", "release/released.json", "package.json"]) {
     cpSync(join(root, path), join(source, path), { recursive: true })
   }
   symlinkSync(join(root, "node_modules"), join(source, "node_modules"))

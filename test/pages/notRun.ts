@@ -94,6 +94,11 @@ export const NOT_RUN: ReadonlyArray<NotRun> = [
     reason: "These are settings of a process, not commands.",
   },
   {
+    page: "docs/upgrading.md",
+    begins: "keyshelf upgrade plan",
+    reason: "It needs a server and a backup. test/cli/upgrade/Upgrade.process.test.ts runs these commands.",
+  },
+  {
     page: "docs/verifying.md",
     begins: "sha256sum --check --ignore-missing SHA256SUMS",
     reason: SIGNED,

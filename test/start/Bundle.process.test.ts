@@ -70,6 +70,8 @@ describe("the bundle", { concurrent: true, timeout: 60_000 }, () => {
         "migrations",
         "openapi",
         "docs/errors.md",
+        "docs/upgrading.md",
+        "release/released.json",
         "package.json",
       ]) {
         cpSync(join(root, path), join(directory, path), { recursive: true })

@@ -11,3 +11,6 @@ export const layer = Layer.mergeAll(FeatureFlags.layer, Evaluations.layer, Strea
   Layer.provide(FactsRepo.layer),
   Layer.provideMerge(FlagsRepo.layer),
 )
+
+/** Evaluations alone, for a program that decides and changes nothing. */
+export const evaluations = Evaluations.layer.pipe(Layer.provide(Layer.merge(FactsRepo.layer, FlagsRepo.layer)))

@@ -33,6 +33,7 @@ import { OfflineUsage } from "./siteusage/Service.ts"
 import { UsagePartitions } from "./partitions/Partitions.ts"
 import { UsagePartitionsRepo } from "./partitions/Repo.ts"
 import { SumsRepo } from "./partitions/SumsRepo.ts"
+import { ReplayRepo } from "./replay/Repo.ts"
 import { ReservationsRepo } from "./reservations/Repo.ts"
 import { Reservations } from "./reservations/Service.ts"
 import { StandingsRepo } from "./snapshots/Repo.ts"
@@ -102,4 +103,9 @@ export const repositories = Layer.mergeAll(
   CloudEventsRepo.layer,
   CountedIdsRepo.layer,
   OptimisticRepo.layer,
+)
+
+/** Checks alone, for a program that decides and changes nothing. */
+export const checks = Layer.merge(Checks.layer, ReplayRepo.layer).pipe(
+  Layer.provide(Layer.merge(CheckRepo.layer, PastRepo.layer)),
 )

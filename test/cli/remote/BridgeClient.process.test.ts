@@ -10,7 +10,7 @@ const root = resolve(import.meta.dirname, "../../..")
 
 /** The sources with the packages of an installation, except those of NATS' client. */
 const installWithoutNats = (directory: string) => {
-  for (const name of ["src", "migrations", "openapi", "clients", "package.json"]) {
+  for (const name of ["src", "migrations", "openapi", "clients", "release", "package.json"]) {
     symlinkSync(join(root, name), join(directory, name))
   }
   mkdirSync(join(directory, "node_modules"))

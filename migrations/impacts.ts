@@ -1,0 +1,15 @@
+/** What each migration after the baseline costs, by its name. A migration adds its line here and in `index.ts`. */
+import { impact as licenseAway } from "./0002_license_away.ts"
+import { impact as tranches } from "./0003_tranches.ts"
+import { impact as addOns } from "./0004_add_ons.ts"
+import { impact as eventOwners } from "./0005_event_owners.ts"
+import { impact as searchWords } from "./0006_search_words.ts"
+import type { Impact } from "./impact.ts"
+
+export const impacts: Readonly<Record<string, Impact>> = {
+  "0002_license_away": licenseAway,
+  "0003_tranches": tranches,
+  "0004_add_ons": addOns,
+  "0005_event_owners": eventOwners,
+  "0006_search_words": searchWords,
+}
