@@ -3,7 +3,7 @@ import { Console, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { impacts } from "../../../migrations/impacts.ts"
 import * as Database from "../../infra/database/Database.ts"
-import { FORMER_SCHEMA, hasFormerSchema, isMigrated } from "../../infra/database/Migrations.ts"
+import { formerSchema, hasFormerSchema, isMigrated } from "../../infra/database/Migrations.ts"
 import { commandLine } from "../../infra/PackageFiles.ts"
 import { version } from "../../infra/Version.ts"
 import { databaseExists } from "../database/EmbeddedState.ts"
@@ -31,7 +31,7 @@ const readInvalidIndexes = Effect.gen(function* () {
 })
 
 const read = Effect.gen(function* () {
-  if (yield* hasFormerSchema) return yield* new CommandFailed({ message: FORMER_SCHEMA })
+  if (yield* hasFormerSchema) return yield* new CommandFailed({ message: formerSchema() })
   if (!(yield* isMigrated)) {
     return yield* new CommandFailed({
       message: `The database has no tables: there is nothing to upgrade. \`${commandLine("migrate")}\` creates them.`,

@@ -2,7 +2,7 @@
 import { Clock, Console, Effect, Option, Stream } from "effect"
 import { migrations } from "../../../migrations/index.ts"
 import { decisions } from "../../app/Decisions.ts"
-import { FORMER_SCHEMA, hasFormerSchema, isMigrated, migrateWith } from "../../infra/database/Migrations.ts"
+import { formerSchema, hasFormerSchema, isMigrated, migrateWith } from "../../infra/database/Migrations.ts"
 import { version } from "../../infra/Version.ts"
 import * as Schema from "../database/Schema.ts"
 import { CommandFailed, innermost } from "../Failure.ts"
@@ -26,7 +26,7 @@ const migrationFailed = (error: { readonly message: string; readonly cause?: unk
 
 /** Fails unless the upgrade of the restored database is supported. Returns the version that it comes from. */
 const requireWay = Effect.gen(function* () {
-  if (yield* hasFormerSchema) return yield* failed(FORMER_SCHEMA)
+  if (yield* hasFormerSchema) return yield* failed(formerSchema())
   if (!(yield* isMigrated)) return yield* failed("The backup is not one of Keyshelf: it has no migrations.")
   const { newer, pending, skipped } = yield* Schema.readState
   const newest = Schema.knownMigrations.findLast((name) => !pending.includes(name) && !skipped.includes(name)) ?? ""
