@@ -1,3 +1,4 @@
+import type { Impact } from "./impact.ts"
 import { statements } from "./statements.ts"
 
 /**
@@ -9,3 +10,9 @@ export default statements(
   `CREATE INDEX instances_own_grace ON instances (organization_id, end_license_date, id) INCLUDE (grace_days)
     WHERE grace_days IS NOT NULL`,
 )
+
+export const impact: Impact = {
+  locks: [{ table: "instances", mode: "SHARE" }],
+  reads: ["instances"],
+  millisecondsPerMillionRows: 2_000,
+}
