@@ -157,6 +157,8 @@ const events = {
   WEBHOOK_ENDPOINT_DELETED: [WebhookEndpoint, "A webhook endpoint was deleted"],
   WEBHOOK_ENDPOINT_DISABLED: [WebhookEndpoint, "A webhook endpoint was disabled because all its deliveries failed"],
   WEBHOOK_ENDPOINT_ENABLED: [WebhookEndpoint, "A disabled webhook endpoint was enabled"],
+  WEBHOOK_ENDPOINT_PAUSED: [WebhookEndpoint, "A webhook endpoint was paused", { pausedAt: "2026-01-31T09:00:00Z" }],
+  WEBHOOK_ENDPOINT_RESUMED: [WebhookEndpoint, "A paused webhook endpoint was resumed"],
   WEBHOOK_ENDPOINT_SECRET_ROTATED: [WebhookEndpoint, "The secret of a webhook endpoint was replaced"],
   WEBHOOK_ENDPOINT_TESTED: [WebhookEndpoint, "A test was requested; it is delivered only to the tested endpoint"],
 } as const satisfies Readonly<Record<EventName, readonly [data: Schema.Top, summary: string, previous?: object]>>

@@ -285,6 +285,7 @@ export const exceptions: Readonly<Record<string, Exception>> = {
   "serviceAccounts.issueToken": { body: () => ({ name: "more", scopes: ["read:releases"] }) },
   "signingKeys.create": { body: () => ({ purpose: "audit" }) },
   "usageEvents.history": { query: () => "?bucket=DAY&from=2026-01-01T00%3A00%3A00Z&to=2026-01-03T00%3A00%3A00Z" },
+  "webhookHistory.recoverable": { query: () => "?since=2026-01-01T00%3A00%3A00Z" },
   "usage.ofGroup": { query: ({ instance }) => `?instance=${instance}` },
   "usage.report": { body: () => ({ value: 1 }) },
   "usage.reportEvents": {

@@ -22,6 +22,7 @@ layer(TestService.layer, { excludeTestServices: true })("webhook endpoints", (it
         disabledAt: null,
         failingSince: null,
         disabledReason: null,
+        pausedAt: null,
         createdAt: record.createdAt,
         updatedAt: record.createdAt,
         createdBy: { id: record.createdBy.id, name: "system:platform" },

@@ -186,7 +186,7 @@ layer(strictServices, { excludeTestServices: true })("an installation outside de
         assert.deepStrictEqual(unchanged.errors, rejected.errors)
         const stillUnchanged = yield* Effect.flip(endpoints.update(made.id, { url: port }))
         assert.deepStrictEqual(stillUnchanged.errors, byPort.errors)
-        assert.strictEqual((yield* endpoints.get(made.id)).url, "https://example.com")
+        assert.strictEqual((yield* endpoints.get(made.id, {})).url, "https://example.com")
       }).pipe(
         Effect.provideService(Caller, {
           credentialId: randomUUID(),

@@ -16,6 +16,9 @@ const open = Effect.gen(function* () {
     ...fixture,
     endpointId: String(endpointId),
     recover: (body: object) => fixture.call("POST", `/webhooks/${endpointId}/recover`, body),
+    /** How many deliveries a recovery of this time would retry. */
+    recoverable: (query: Record<string, string>) =>
+      fixture.call("GET", `/webhooks/${endpointId}/recoverable?${new URLSearchParams(query).toString()}`),
     /** The ids of the queue in the order in which they are due. */
     due: fixture.sql<{ id: string; attempt: number; dueAt: Date }>`
       SELECT id, attempt, due_at AS "dueAt" FROM webhook_queue
@@ -26,7 +29,7 @@ const open = Effect.gen(function* () {
 layer(TestService.layer, { excludeTestServices: true })("recovering an endpoint", (it) => {
   it.effect("tries what did not succeed again, oldest first, and nothing else", () =>
     Effect.gen(function* () {
-      const { createEndpoint, due, endpointId, enqueue, insertAttempts, lanes, recover } = yield* open
+      const { createEndpoint, due, endpointId, enqueue, insertAttempts, lanes, recover, recoverable } = yield* open
       const other = yield* createEndpoint()
       const [failed, orphan, waiting, sending, retried, succeeded, before, after] = Array.from({ length: 8 }, () =>
         randomUUID(),
@@ -61,6 +64,10 @@ layer(TestService.layer, { excludeTestServices: true })("recovering an endpoint"
         claimedAt: new Date(),
         leasedUntil,
       })
+      // The number is known before.
+      const counted = yield* recoverable({ since: at(10), until: at(20) })
+      assert.deepStrictEqual(counted.body, { count: 3, truncated: false })
+      assert.strictEqual((yield* due).length, 1)
       const response = yield* recover({ since: at(10), until: at(20) })
       assert.strictEqual(response.status, 202, response.text)
       assert.deepStrictEqual(response.body, { count: 3 })
@@ -86,7 +93,7 @@ layer(TestService.layer, { excludeTestServices: true })("recovering an endpoint"
 
   it.effect("works in pieces, and leaves room for new deliveries", () =>
     Effect.gen(function* () {
-      const { call, due, endpointId, insertAttempts, recover } = yield* open
+      const { call, due, endpointId, insertAttempts, recover, recoverable } = yield* open
       const ids = Array.from({ length: 2500 }, () => randomUUID())
       yield* insertAttempts(
         ids.map((deliveryId, index) => ({
@@ -98,6 +105,7 @@ layer(TestService.layer, { excludeTestServices: true })("recovering an endpoint"
           state: "Failed",
         })),
       )
+      assert.deepStrictEqual((yield* recoverable({ since: at(0) })).body, { count: 2500, truncated: false })
       const started = Date.now()
       const response = yield* recover({ since: at(0) })
       assert.deepStrictEqual(response.body, { count: 2500 })
@@ -110,6 +118,17 @@ layer(TestService.layer, { excludeTestServices: true })("recovering an endpoint"
       const position = (yield* due).findIndex(({ id }) => id === tested.deliveryId)
       // Only the recovered ones that are due already stand before it.
       assert.isBelow(position, (Date.now() - started) / 100 + 3)
+    }),
+  )
+
+  it.effect("the number before is that of an endpoint and of a time that exist", () =>
+    Effect.gen(function* () {
+      const { call, recoverable } = yield* open
+      const unknown = yield* call("GET", `/webhooks/${randomUUID()}/recoverable?since=${at(0)}`)
+      assert.strictEqual(rejectionOf(unknown).code, "WebhookEndpoint.NotFound")
+      for (const query of [{ since: at(2), until: at(2) }, { since: "yesterday" }]) {
+        assert.deepStrictEqual(rejectionOf(yield* recoverable(query)).places, ["query.since"])
+      }
     }),
   )
 

@@ -13,6 +13,12 @@ export class CreateWebhookEndpointLimitReached extends Problem<CreateWebhookEndp
   "The organization has as many webhook endpoints as it may have",
 ) {}
 
+export class PauseWebhookEndpointDisabled extends Problem<PauseWebhookEndpointDisabled>()(
+  "PauseWebhookEndpoint.Disabled",
+  409,
+  "The webhook endpoint is disabled",
+) {}
+
 export class WebhookDeliveryNotFound extends Problem<WebhookDeliveryNotFound>()(
   "WebhookDelivery.NotFound",
   404,

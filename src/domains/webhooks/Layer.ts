@@ -4,6 +4,7 @@ import { AttemptRecorder } from "./delivery/AttemptRecorder.ts"
 import { AttemptsRepo } from "./delivery/AttemptsRepo.ts"
 import { Deliveries } from "./delivery/Deliveries.ts"
 import { EndpointDisabler } from "./delivery/EndpointDisabler.ts"
+import { HealthRepo } from "./endpoints/HealthRepo.ts"
 import { EndpointsRepo } from "./endpoints/Repo.ts"
 import { WebhookEndpoints } from "./endpoints/Service.ts"
 import { SigningSecrets } from "./endpoints/SigningSecrets.ts"
@@ -36,7 +37,7 @@ export const layer = Layer.mergeAll(
   WebhookRetention.layer,
 ).pipe(
   Layer.provideMerge(Layer.mergeAll(WebhookQueue.layer, BacklogRemover.layer, SigningSecrets.layer)),
-  Layer.provideMerge(Layer.mergeAll(RecoveryRepo.layer, QueueRepo.layer, QueueTransactions.layer)),
+  Layer.provideMerge(Layer.mergeAll(HealthRepo.layer, RecoveryRepo.layer, QueueRepo.layer, QueueTransactions.layer)),
 )
 
 /** The delivery engine. It shares the repositories of {@link layer} and needs a `WebhookSender`. */

@@ -26,6 +26,32 @@ const Subscription = Schema.Literals(["*", ...eventNames]).annotate(component("E
 
 type Subscription = typeof Subscription.Type
 
+/** A number of deliveries. */
+const DeliveryCount = Schema.Struct({
+  count: Schema.Int.annotate({ description: "How many there are, at most 10,000" }),
+  truncated: Schema.Boolean.annotate({ description: "Whether there may be more than were counted" }),
+}).annotate(component("WebhookDeliveryCount", { count: 12, truncated: false }))
+
+/** Whether deliveries to an endpoint arrive. */
+const EndpointHealth = Schema.Struct({
+  lastSuccessAt: Schema.NullOr(Timestamp).annotate({
+    description: "When the last successful attempt began; `null` if none is stored",
+  }),
+  waiting: DeliveryCount.annotate({ description: "The deliveries that wait for an attempt" }),
+}).annotate(component("WebhookEndpointHealth"))
+
+/** What a request reads of an endpoint beside its record. */
+export const endpointQuery = {
+  include: Schema.optionalKey(
+    Schema.Literal("health").annotate({
+      description: "Returns when a delivery last succeeded and how many wait, too",
+    }),
+  ),
+}
+export interface EndpointQuery {
+  readonly include?: "health"
+}
+
 export const WebhookEndpoint = Schema.Struct({
   id: Uuid,
   url: Schema.String,
@@ -35,9 +61,13 @@ export const WebhookEndpoint = Schema.Struct({
     description: "When the endpoint was disabled because all its deliveries failed",
   }),
   disabledReason: Schema.NullOr(Schema.String),
+  pausedAt: Schema.NullOr(Timestamp).annotate({
+    description: "Since when the endpoint is paused: what is due waits until it is resumed; `null` if it is not paused",
+  }),
   failingSince: Schema.NullOr(Timestamp).annotate({
     description: "Since when every delivery to it fails; `null` after a success, and before the first failure",
   }),
+  health: Schema.optionalKey(EndpointHealth).annotate({ description: "Only with `include=health`" }),
   createdAt: Timestamp,
   updatedAt: Timestamp,
   createdBy: ActorReference,
@@ -49,6 +79,7 @@ export const WebhookEndpoint = Schema.Struct({
     description: "Synchronizes our billing",
     disabledAt: null,
     disabledReason: null,
+    pausedAt: null,
     failingSince: null,
   }),
 )
@@ -69,6 +100,7 @@ export const WebhookEndpointWithSecret = Schema.Struct({
     description: "Synchronizes our billing",
     disabledAt: null,
     disabledReason: null,
+    pausedAt: null,
     failingSince: null,
     secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwP3yRkzXqUuM=",
   }),
@@ -110,13 +142,16 @@ export type QueuedDelivery = typeof QueuedDelivery.Type
 /** The response to a request that queues a delivery. */
 export const Queued = QueuedDelivery.pipe(HttpApiSchema.status(202))
 
-/** Body of `POST /webhooks/{id}/recover`. */
-export const RecoverDeliveries = Schema.Struct({
+/** The time span of a recovery. */
+export const recoveryRange = {
   since: TimestampInput.annotate({ description: "Deliveries whose first attempt began at this time or later" }),
   until: Schema.optionalKey(
     TimestampInput.annotate({ description: "Deliveries whose first attempt began before this time; default now" }),
   ),
-}).annotate(component("RecoverDeliveries"))
+}
+
+/** Body of `POST /webhooks/{id}/recover`. */
+export const RecoverDeliveries = Schema.Struct(recoveryRange).annotate(component("RecoverDeliveries"))
 
 export type RecoverDeliveries = typeof RecoverDeliveries.Type
 
@@ -126,6 +161,9 @@ export const Recovered = Schema.Struct({
 })
   .annotate(component("RecoveredDeliveries", { count: 12 }))
   .pipe(HttpApiSchema.status(202))
+
+/** How many deliveries a recovery would retry. */
+export const RecoverableDeliveries = DeliveryCount
 
 /** States of an attempt: in flight, succeeded, failed with a retry pending, failed. */
 export const AttemptState = Schema.Literals(["Sending", "Success", "Failure", "Failed"]).annotate(

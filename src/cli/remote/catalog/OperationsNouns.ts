@@ -191,7 +191,7 @@ export const OPERATIONS_NOUNS: ReadonlyArray<Noun> = [
     name: "webhooks",
     about: "Webhook endpoints and their deliveries",
     commands: {
-      list: list("listWebhookEndpoints", "id", "url", "eventNames", "disabledAt", "disabledReason"),
+      list: list("listWebhookEndpoints", "id", "url", "eventNames", "pausedAt", "disabledAt", "disabledReason"),
       get: "getWebhookEndpoint",
       create: "createWebhookEndpoint",
       update: "updateWebhookEndpoint",
@@ -199,6 +199,8 @@ export const OPERATIONS_NOUNS: ReadonlyArray<Noun> = [
       "rotate-secret": "rotateWebhookEndpointSecret",
       test: "testWebhookEndpoint",
       enable: "enableWebhookEndpoint",
+      pause: "pauseWebhookEndpoint",
+      resume: "resumeWebhookEndpoint",
       history: list(
         "listWebhookAttempts",
         "timestamp",
@@ -212,6 +214,7 @@ export const OPERATIONS_NOUNS: ReadonlyArray<Noun> = [
         "error",
       ),
       retry: "retryWebhookDelivery",
+      recoverable: "countRecoverableWebhookDeliveries",
       recover: "recoverWebhookDeliveries",
     },
   },

@@ -103,6 +103,8 @@ const concerns: Readonly<Record<EventName, Concern>> = {
   WEBHOOK_ENDPOINT_DELETED: "nobody",
   WEBHOOK_ENDPOINT_DISABLED: "nobody",
   WEBHOOK_ENDPOINT_ENABLED: "nobody",
+  WEBHOOK_ENDPOINT_PAUSED: "nobody",
+  WEBHOOK_ENDPOINT_RESUMED: "nobody",
   WEBHOOK_ENDPOINT_SECRET_ROTATED: "nobody",
   WEBHOOK_ENDPOINT_TESTED: "nobody",
 }

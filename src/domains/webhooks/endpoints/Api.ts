@@ -12,9 +12,10 @@ import { rewritable } from "../../../kernel/contract/Rewritable.ts"
 import { Page, pageQuery } from "../../../kernel/contract/Page.ts"
 import { InvalidCursor, ValidationFailed } from "../../../kernel/contract/Problem.ts"
 import { Uuid } from "../../../kernel/values/Identifiers.ts"
-import { CreateWebhookEndpointLimitReached, WebhookEndpointNotFound } from "../Errors.ts"
+import { CreateWebhookEndpointLimitReached, PauseWebhookEndpointDisabled, WebhookEndpointNotFound } from "../Errors.ts"
 import {
   CreateWebhookEndpoint,
+  endpointQuery,
   Queued,
   UpdateWebhookEndpoint,
   WebhookEndpoint,
@@ -26,12 +27,17 @@ const endpoint = { id: Uuid.annotate({ description: "Id of the webhook endpoint"
 export class WebhookEndpointsApi extends HttpApiGroup.make("webhookEndpoints")
   .add(
     HttpApiEndpoint.get("list", "/webhooks", {
-      query: pageQuery,
+      query: { ...pageQuery, ...endpointQuery },
       success: Page(WebhookEndpoint),
       error: InvalidCursor,
     })
       .annotate(RequiredScope, "read:webhooks")
-      .annotateMerge(OpenApi.annotations({ summary: "List webhook endpoints", description: "Newest first." })),
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "List webhook endpoints",
+          description: "Newest first. `include=health` returns when a delivery last succeeded and how many wait, too.",
+        }),
+      ),
     HttpApiEndpoint.post("create", "/webhooks", {
       headers: idempotencyHeaders,
       payload: CreateWebhookEndpoint,
@@ -57,6 +63,7 @@ export class WebhookEndpointsApi extends HttpApiGroup.make("webhookEndpoints")
       ),
     HttpApiEndpoint.get("get", "/webhooks/:id", {
       params: endpoint,
+      query: endpointQuery,
       success: WebhookEndpoint,
       error: WebhookEndpointNotFound,
     })
@@ -65,7 +72,7 @@ export class WebhookEndpointsApi extends HttpApiGroup.make("webhookEndpoints")
         OpenApi.annotations({
           summary: "Read a webhook endpoint",
           description:
-            "Returns the endpoint with its subscriptions, and when it was disabled if it was. The secret is returned only by its creation and rotation.",
+            "Returns the endpoint with its subscriptions, and when it was disabled or paused if it was. The secret is returned only by its creation and rotation.",
         }),
       ),
     HttpApiEndpoint.put("update", "/webhooks/:id", {
@@ -80,7 +87,7 @@ export class WebhookEndpointsApi extends HttpApiGroup.make("webhookEndpoints")
         OpenApi.annotations({
           summary: "Update a webhook endpoint",
           description:
-            "Omitted properties are not changed; `null` clears `description`. Pending deliveries use the new URL from their next attempt on. New `eventNames` apply to later events. A disabled endpoint stays disabled.",
+            "Omitted properties are not changed; `null` clears `description`. Pending deliveries use the new URL from their next attempt on. New `eventNames` apply to later events. A disabled endpoint stays disabled, a paused one paused.",
         }),
       ),
     HttpApiEndpoint.delete("delete", "/webhooks/:id", {
@@ -124,7 +131,7 @@ export class WebhookEndpointsApi extends HttpApiGroup.make("webhookEndpoints")
         OpenApi.annotations({
           summary: "Send a test event to a webhook endpoint",
           description:
-            "Sends a `WEBHOOK_ENDPOINT_TESTED` event to this endpoint only, whatever its subscriptions, even while it is disabled. `GET /webhooks/history?event={eventId}` returns its attempts.",
+            "Sends a `WEBHOOK_ENDPOINT_TESTED` event to this endpoint only, whatever its subscriptions, even while it is disabled. While it is paused, the event waits. `GET /webhooks/history?event={eventId}` returns its attempts.",
         }),
       ),
     HttpApiEndpoint.post("enable", "/webhooks/:id/enable", {
@@ -140,6 +147,36 @@ export class WebhookEndpointsApi extends HttpApiGroup.make("webhookEndpoints")
           summary: "Enable a webhook endpoint",
           description:
             "An endpoint is disabled when every delivery to it has failed for five days. It receives later events, but not those of the time while it was disabled. An enabled endpoint is not changed.",
+        }),
+      ),
+    HttpApiEndpoint.post("pause", "/webhooks/:id/pause", {
+      params: endpoint,
+      headers: idempotencyHeaders,
+      success: WebhookEndpoint,
+      error: [WebhookEndpointNotFound, PauseWebhookEndpointDisabled],
+    })
+      .middleware(Idempotency)
+      .annotate(RequiredScope, "write:webhooks")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Pause a webhook endpoint",
+          description:
+            "Nothing is sent to it until it is resumed: events, retries, recoveries and test events wait in the queue. An attempt in flight still ends. A paused endpoint is not changed, and is never disabled. Use it while you maintain the receiver.",
+        }),
+      ),
+    HttpApiEndpoint.post("resume", "/webhooks/:id/resume", {
+      params: endpoint,
+      headers: idempotencyHeaders,
+      success: WebhookEndpoint,
+      error: WebhookEndpointNotFound,
+    })
+      .middleware(Idempotency)
+      .annotate(RequiredScope, "write:webhooks")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Resume a webhook endpoint",
+          description:
+            "Sends what waited, oldest first, and then later events. An endpoint that is not paused is not changed.",
         }),
       ),
   )

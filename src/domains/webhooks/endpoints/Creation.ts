@@ -38,6 +38,7 @@ export const creation = Effect.gen(function* () {
           description: input.description ?? null,
           disabledAt: null,
           disabledReason: null,
+          pausedAt: null,
           failingSince: null,
           createdAt: at,
           updatedAt: at,

@@ -15,12 +15,14 @@ export const webhookEndpoints = handlersOf(
       list: ({ query }) => endpoints.list(query),
       create: ({ payload }) =>
         Effect.map(endpoints.create(payload), (endpoint) => created(`/api/webhooks/${endpoint.id}`, endpoint)),
-      get: ({ params }) => endpoints.get(params.id),
+      get: ({ params, query }) => endpoints.get(params.id, query),
       update: ({ params, payload }) => endpoints.update(params.id, payload),
       delete: ({ params }) => endpoints.delete(params.id),
       rotateSecret: ({ params }) => endpoints.rotateSecret(params.id),
       test: ({ params }) => endpoints.test(params.id),
       enable: ({ params }) => endpoints.enable(params.id),
+      pause: ({ params }) => endpoints.pause(params.id),
+      resume: ({ params }) => endpoints.resume(params.id),
     })
   }),
 )

@@ -51,19 +51,21 @@ interface EndpointQueries {
   readonly lockForShare: (organizationId: OrganizationId, id: string) => Effect.Effect<Option.Option<WebhookEndpoint>>
   /** Stores the URL, the event names and the description of a locked endpoint. */
   readonly update: (organizationId: OrganizationId, row: WebhookEndpoint) => Effect.Effect<void>
+  /** Stores since when a locked endpoint is paused and since when it fails. */
+  readonly setPaused: (organizationId: OrganizationId, row: WebhookEndpoint) => Effect.Effect<void>
   /** Enables an endpoint, and clears since when it fails. */
   readonly enable: (organizationId: OrganizationId, row: WebhookEndpoint) => Effect.Effect<void>
   /** Deletes an endpoint. The foreign key deletes its secrets. */
   readonly delete: (organizationId: OrganizationId, id: string) => Effect.Effect<void>
   /** Finds the enabled endpoints of these organizations, unless they are removed. None of them can end before the transaction does. */
   readonly findSubscribers: (organizationIds: ReadonlyArray<OrganizationId>) => Effect.Effect<ReadonlyArray<Subscriber>>
-  /** Finds those of these endpoints that are enabled and have only failed since the given time or longer. */
+  /** Finds those of these endpoints that are enabled, not paused, and have only failed since the given time or longer. */
   readonly findFailingSince: (
     endpoints: ReadonlyArray<EndpointKey>,
     since: Date,
   ) => Effect.Effect<ReadonlyArray<EndpointKey>>
   /**
-   * Disables an enabled endpoint that has only failed since the given time or longer. Returns it after the change.
+   * Disables an enabled endpoint that is not paused and has only failed since the given time or longer. Returns it after the change.
    */
   readonly disableFailing: (
     organizationId: OrganizationId,
@@ -145,6 +147,12 @@ const endpoints = (sql: PgClient.PgClient, columns: Fragment) =>
           description = ${row.description}, updated_at = ${row.updatedAt}, updated_by = ${sql.json(row.updatedBy)}
         WHERE organization_id = ${organizationId} AND id = ${row.id}`),
 
+    setPaused: (organizationId, row) =>
+      executed(sql`
+        UPDATE webhook_endpoints SET paused_at = ${row.pausedAt}, failing_since = ${row.failingSince},
+          updated_at = ${row.updatedAt}, updated_by = ${sql.json(row.updatedBy)}
+        WHERE organization_id = ${organizationId} AND id = ${row.id}`),
+
     enable: (organizationId, row) =>
       executed(sql`
         UPDATE webhook_endpoints SET disabled_at = NULL, disabled_reason = NULL, failing_since = NULL,
@@ -175,13 +183,13 @@ const deliveryTargets = (sql: PgClient.PgClient, columns: Fragment) =>
         ) AS failed ("organizationId", "endpointId")
         JOIN webhook_endpoints endpoint
           ON endpoint.organization_id = failed."organizationId" AND endpoint.id = failed."endpointId"
-        WHERE endpoint.failing_since <= ${since} AND endpoint.disabled_at IS NULL`),
+        WHERE endpoint.failing_since <= ${since} AND endpoint.disabled_at IS NULL AND endpoint.paused_at IS NULL`),
 
     disableFailing: (organizationId, id, change) =>
       record<WebhookEndpoint>()(sql`
         UPDATE webhook_endpoints SET disabled_at = ${change.at}, disabled_reason = ${change.reason},
           updated_at = ${change.at}, updated_by = ${sql.json(change.by)}
-        WHERE organization_id = ${organizationId} AND id = ${id} AND disabled_at IS NULL
+        WHERE organization_id = ${organizationId} AND id = ${id} AND disabled_at IS NULL AND paused_at IS NULL
           AND failing_since <= ${change.since}
         RETURNING ${columns}`),
   }) satisfies Partial<EndpointQueries>
@@ -217,7 +225,7 @@ const secrets = (sql: PgClient.PgClient) =>
 const make = Effect.gen(function* () {
   const sql = yield* PgClient.PgClient
   const columns = sql.literal(`id, url, event_names AS "eventNames", description, disabled_at AS "disabledAt",
-    disabled_reason AS "disabledReason", failing_since AS "failingSince", created_at AS "createdAt", updated_at AS "updatedAt",
+    disabled_reason AS "disabledReason", paused_at AS "pausedAt", failing_since AS "failingSince", created_at AS "createdAt", updated_at AS "updatedAt",
     created_by AS "createdBy", updated_by AS "updatedBy"`)
   return {
     ...endpoints(sql, columns),

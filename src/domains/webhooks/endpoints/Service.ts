@@ -9,13 +9,25 @@ import { requireUnchanged } from "../../../kernel/contract/Rewritable.ts"
 import { OutboundHttp } from "../../../kernel/ports/OutboundHttp.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { Events } from "../../events/Service.ts"
-import type { CreateWebhookEndpointLimitReached, WebhookEndpointNotFound } from "../Errors.ts"
+import type {
+  CreateWebhookEndpointLimitReached,
+  PauseWebhookEndpointDisabled,
+  WebhookEndpointNotFound,
+} from "../Errors.ts"
 import { UpdateWebhookEndpoint } from "../Model.ts"
-import type { CreateWebhookEndpoint, QueuedDelivery, WebhookEndpoint, WebhookEndpointWithSecret } from "../Model.ts"
+import type {
+  CreateWebhookEndpoint,
+  EndpointQuery,
+  QueuedDelivery,
+  WebhookEndpoint,
+  WebhookEndpointWithSecret,
+} from "../Model.ts"
 import { BacklogRemover } from "../queue/BacklogRemover.ts"
 import { creation } from "./Creation.ts"
 import { enabling } from "./Enabling.ts"
+import { healthOf } from "./Health.ts"
 import { lookup } from "./Lookup.ts"
+import { pausing } from "./Pausing.ts"
 import { EndpointsRepo } from "./Repo.ts"
 import { canonicalUrl, validateEndpoint } from "./Rules.ts"
 import { SigningSecrets } from "./SigningSecrets.ts"
@@ -30,9 +42,9 @@ export class WebhookEndpoints extends Context.Service<
       input: CreateWebhookEndpoint,
     ) => Effect.Effect<WebhookEndpointWithSecret, ValidationFailed | CreateWebhookEndpointLimitReached, Caller>
     /** An endpoint without its secrets. */
-    readonly get: (id: string) => Effect.Effect<WebhookEndpoint, WebhookEndpointNotFound, Caller>
+    readonly get: (id: string, query: EndpointQuery) => Effect.Effect<WebhookEndpoint, WebhookEndpointNotFound, Caller>
     /** A page of the endpoints, newest first. */
-    readonly list: (request: PageRequest) => Effect.Effect<Page<WebhookEndpoint>, InvalidCursor, Caller>
+    readonly list: (request: PageRequest & EndpointQuery) => Effect.Effect<Page<WebhookEndpoint>, InvalidCursor, Caller>
     /** Changes the properties that the body has. */
     readonly update: (
       id: string,
@@ -44,6 +56,12 @@ export class WebhookEndpoints extends Context.Service<
     readonly rotateSecret: (id: string) => Effect.Effect<WebhookEndpointWithSecret, WebhookEndpointNotFound, Caller>
     /** Enables an endpoint, without the deliveries that waited while it was disabled. An enabled one stays as it is. */
     readonly enable: (id: string) => Effect.Effect<WebhookEndpoint, WebhookEndpointNotFound, Caller>
+    /** Pauses an enabled endpoint: what is due waits. A paused one stays as it is. */
+    readonly pause: (
+      id: string,
+    ) => Effect.Effect<WebhookEndpoint, WebhookEndpointNotFound | PauseWebhookEndpointDisabled, Caller>
+    /** Resumes a paused endpoint, with what waited. Another one stays as it is. */
+    readonly resume: (id: string) => Effect.Effect<WebhookEndpoint, WebhookEndpointNotFound, Caller>
     /** Queues the delivery of a test event. */
     readonly test: (id: string) => Effect.Effect<QueuedDelivery, WebhookEndpointNotFound, Caller>
   }
@@ -114,20 +132,25 @@ const make = Effect.gen(function* () {
   const repo = yield* EndpointsRepo
   const cursors = yield* Cursors
   const { find } = yield* lookup
+  const withHealth = yield* healthOf
 
-  const get = Effect.fnUntraced(function* (id: string) {
+  const get = Effect.fnUntraced(function* (id: string, { include }: EndpointQuery) {
     const { organizationId } = yield* Caller
-    return yield* find(organizationId, id)
+    const found = yield* find(organizationId, id)
+    if (include === undefined) return found
+    const [endpoint = found] = yield* withHealth(organizationId, [found])
+    return endpoint
   })
 
-  const list = Effect.fn("Webhooks.list")(function* (request: PageRequest) {
+  const list = Effect.fn("Webhooks.list")(function* ({ include, ...request }: PageRequest & EndpointQuery) {
     const { organizationId } = yield* Caller
-    return yield* cursors.page(
+    const page = yield* cursors.page(
       { name: "webhooks", organizationId },
       request,
       (after, count) => repo.list(organizationId, after, count),
       byId,
     )
+    return include === undefined ? page : { ...page, items: yield* withHealth(organizationId, page.items) }
   })
 
   return {
@@ -136,6 +159,7 @@ const make = Effect.gen(function* () {
     list,
     ...(yield* changes),
     enable: yield* enabling,
+    ...(yield* pausing),
     test: yield* testDelivery,
   }
 })

@@ -12,7 +12,15 @@ import {
   WebhookDeliveryNotFound,
   WebhookEndpointNotFound,
 } from "../Errors.ts"
-import { historyFilters, Queued, RecoverDeliveries, Recovered, WebhookAttempt } from "../Model.ts"
+import {
+  historyFilters,
+  Queued,
+  RecoverableDeliveries,
+  recoveryRange,
+  RecoverDeliveries,
+  Recovered,
+  WebhookAttempt,
+} from "../Model.ts"
 
 export class WebhookHistoryApi extends HttpApiGroup.make("webhookHistory")
   .add(
@@ -63,6 +71,21 @@ export class WebhookHistoryApi extends HttpApiGroup.make("webhookHistory")
           summary: "Recover the deliveries of a time",
           description:
             "Tries all deliveries of the endpoint again that did not succeed and whose first attempt began in this time, oldest first. They are spread over time, so that new deliveries are not delayed. Use it after an outage of the receiver. Deliveries that are being sent right now are not counted. The request can be repeated safely.",
+        }),
+      ),
+    HttpApiEndpoint.get("recoverable", "/webhooks/:id/recoverable", {
+      params: { id: Uuid.annotate({ description: "Id of the webhook endpoint" }) },
+      query: recoveryRange,
+      success: RecoverableDeliveries,
+      error: [WebhookEndpointNotFound, ValidationFailed],
+    })
+      .annotate(RequiredScope, "read:webhooks")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "countRecoverableWebhookDeliveries",
+          summary: "Count the deliveries that a recovery would retry",
+          description:
+            "How many deliveries `POST /webhooks/{id}/recover` with the same times would try again now; of a disabled endpoint, once it is enabled. Nothing is changed.",
         }),
       ),
   )

@@ -16,6 +16,7 @@ export const webhookHistory = handlersOf(
       list: ({ query }) => history.list(query),
       retry: ({ params }) => history.retry(params.deliveryId),
       recover: ({ params, payload }) => recovery.recover(params.id, payload),
+      recoverable: ({ params, query }) => recovery.count(params.id, query),
     })
   }),
 )

@@ -6,7 +6,7 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import type { Position } from "../../../kernel/contract/Page.ts"
-import { failWithErrors, noSuch } from "../../../kernel/contract/Problem.ts"
+import { noSuch } from "../../../kernel/contract/Problem.ts"
 import type { ValidationFailed } from "../../../kernel/contract/Problem.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { Signals } from "../../../kernel/ports/Signals.ts"
@@ -17,12 +17,9 @@ import type { EndpointKey, RecoverDeliveries } from "../Model.ts"
 import { EndpointsRepo } from "../endpoints/Repo.ts"
 import { QueueRepo } from "../queue/QueueRepo.ts"
 import { RecoveryRepo } from "./RecoveryRepo.ts"
-import type { TimeRange } from "./RecoveryRepo.ts"
-
-/** Deliveries per transaction: one piece takes some tenths of a second. */
-const MAX_PIECE = 1000
-
-const FIRST: Position = ["-infinity", "00000000-0000-0000-0000-000000000000"]
+import { counting } from "./Recoverable.ts"
+import { FIRST, MAX_PIECE, rangeOf, requireTime } from "./RecoveryRules.ts"
+import type { TimeRange } from "./RecoveryRules.ts"
 
 const MIN_STEP_MS = 5
 const MAX_STEP_MS = 2000
@@ -50,6 +47,15 @@ export class WebhookRecovery extends Context.Service<
     ) => Effect.Effect<
       { readonly count: number },
       ValidationFailed | WebhookEndpointNotFound | RecoverDeliveriesEndpointNotActive,
+      Caller
+    >
+    /** How many deliveries {@link recover} would retry. */
+    readonly count: (
+      endpointId: string,
+      input: RecoverDeliveries,
+    ) => Effect.Effect<
+      { readonly count: number; readonly truncated: boolean },
+      ValidationFailed | WebhookEndpointNotFound,
       Caller
     >
   }
@@ -135,10 +141,8 @@ const make = Effect.gen(function* () {
   const recover = Effect.fn("WebhookRecovery.recover")(function* (endpointId: string, input: RecoverDeliveries) {
     const { organizationId } = yield* Caller
     const at = yield* now
-    const range: TimeRange = { since: input.since, until: input.until ?? at }
-    yield* failWithErrors(
-      range.since < range.until ? [] : [{ location: "body.since", message: "must be before `until`, and in the past" }],
-    )
+    const range = rangeOf(input, at)
+    yield* requireTime(range, "body.since")
     const key = { organizationId, endpointId }
     const step = stepFor(yield* repo.meanDuration(key, new Date(at.getTime() - DAY_MS)))
     let count = 0
@@ -155,5 +159,5 @@ const make = Effect.gen(function* () {
     }
   })
 
-  return { recover }
+  return { recover, count: yield* counting }
 })

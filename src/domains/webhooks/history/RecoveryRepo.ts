@@ -6,6 +6,7 @@ import { column, decoded, decodedColumn, decodedValue, executed } from "../../..
 import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { QueueRow } from "../queue/QueueRepo.ts"
 import type { EndpointKey } from "../Model.ts"
+import type { TimeRange } from "./RecoveryRules.ts"
 
 /** A delivery that may be recovered, with the time and id of its first attempt. */
 const Candidate = Schema.Struct({ deliveryId: Schema.String, timestamp: Schema.Date, id: Schema.String })
@@ -14,12 +15,6 @@ type Candidate = typeof Candidate.Type
 /** The last attempt of a delivery that failed. */
 const FailedDelivery = QueueRow.mapFields(Struct.pick(["id", "eventId", "eventName", "attempt"]))
 type FailedDelivery = typeof FailedDelivery.Type
-
-/** A time range: from `since` on, before `until`. */
-export interface TimeRange {
-  readonly since: Date
-  readonly until: Date
-}
 
 const RECENT_ATTEMPTS = 50
 
@@ -38,6 +33,11 @@ export class RecoveryRepo extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<Candidate>>
     /** Locks those of these deliveries that wait for an attempt, and returns their ids. No claim can take them then. */
     readonly lockWaiting: (
+      organizationId: OrganizationId,
+      deliveryIds: ReadonlyArray<string>,
+    ) => Effect.Effect<ReadonlyArray<string>>
+    /** Which of these deliveries wait for an attempt. */
+    readonly findWaiting: (
       organizationId: OrganizationId,
       deliveryIds: ReadonlyArray<string>,
     ) => Effect.Effect<ReadonlyArray<string>>
@@ -104,6 +104,11 @@ const make = Effect.gen(function* () {
         SELECT id FROM webhook_queue
         WHERE organization_id = ${organizationId} AND id = ANY(${deliveryIds}::uuid[]) AND lease IS NULL
         ORDER BY id FOR UPDATE SKIP LOCKED`),
+
+    findWaiting: (organizationId, deliveryIds) =>
+      idsIn(sql`
+        SELECT id FROM webhook_queue
+        WHERE organization_id = ${organizationId} AND id = ANY(${deliveryIds}::uuid[]) AND lease IS NULL`),
 
     advance: (organizationId, rows) =>
       executed(sql`

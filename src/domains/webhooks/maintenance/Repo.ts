@@ -123,7 +123,7 @@ const make = Effect.gen(function* () {
       Effect.map(
         decodedOne(QueueSample)(sql`
           SELECT counted.*,
-            (SELECT min(head_due_at) FROM webhook_lanes WHERE head_due_at <= ${at}) AS "oldestDueAt",
+            (SELECT min(head_due_at) FROM webhook_lanes WHERE head_due_at <= ${at} AND NOT paused) AS "oldestDueAt",
             (${sql.literal(firstDueInOutbox)}) AS "oldestOutboxAt"
           FROM (
             SELECT (count(*) FILTER (WHERE due_at <= ${at}))::int AS due,

@@ -56,9 +56,16 @@ export class QueueRepo extends Context.Service<
      * Lowers the heads of the lanes whose deliveries the statement made due at this time. Returns how many deliveries.
      */
     readonly lowerHeadsOf: (released: Effect.Effect<ReadonlyArray<EndpointKey>>, dueAt: Date) => Effect.Effect<number>
-    /** When the next delivery of any lane is due; `null` if there is none. In the past while limits are reached. */
+    /**
+     * Marks the lane of an endpoint as paused or not. Claims skip a paused lane; one that has locked it before ends first. Deliveries can be
+     * queued meanwhile. Lock the endpoint first.
+     */
+    readonly pauseLane: (endpoint: EndpointKey, paused: boolean) => Effect.Effect<void>
+    /**
+     * When the next delivery of any lane that is not paused is due; `null` if there is none. In the past while limits are reached.
+     */
     readonly nextDue: Effect.Effect<Date | null>
-    /** Locks lanes with due deliveries that are below their limits, least recently served first. Skips locked lanes. */
+    /** Locks lanes with due deliveries that are below their limits, least recently served first. Skips locked and paused lanes. */
     readonly lockLanes: (limits: ClaimLimits) => Effect.Effect<ReadonlyArray<LockedLane>>
     /**
      * Claims due rows of locked lanes round robin: the oldest of each lane, then the second of each. It is separate
@@ -114,8 +121,14 @@ const laneHeads = (sql: PgClient.PgClient) => {
     lowerLaneHeads,
     lowerHeadsOf,
 
+    pauseLane: ({ endpointId, organizationId }: EndpointKey, paused: boolean) =>
+      executed(sql`
+        INSERT INTO webhook_lanes (organization_id, endpoint_id, head_due_at, last_served_at, paused)
+        VALUES (${organizationId}, ${endpointId}, 'infinity', 'epoch', ${paused})
+        ON CONFLICT (organization_id, endpoint_id) DO UPDATE SET paused = excluded.paused`),
+
     nextDue: Effect.map(
-      dueAtIn(sql`SELECT min(head_due_at) AS "dueAt" FROM webhook_lanes WHERE head_due_at < 'infinity'`),
+      dueAtIn(sql`SELECT min(head_due_at) AS "dueAt" FROM webhook_lanes WHERE head_due_at < 'infinity' AND NOT paused`),
       Option.getOrNull,
     ),
   }
@@ -135,7 +148,7 @@ const claimedLanes = (sql: PgClient.PgClient) => ({
       SELECT lane.organization_id AS "organizationId", lane.endpoint_id AS "endpointId", lane.head_due_at AS "dueAt",
         lane.ctid::text AS "rowLocation", (SELECT min(oldest) FROM leased) AS "oldestClaimAt"
       FROM webhook_lanes lane
-      WHERE lane.head_due_at <= ${at} AND lane.head_due_at < 'infinity'
+      WHERE lane.head_due_at <= ${at} AND lane.head_due_at < 'infinity' AND NOT lane.paused
         AND NOT EXISTS (SELECT 1 FROM leased WHERE leased.organization_id = lane.organization_id
           AND leased.endpoint_id = lane.endpoint_id
           AND leased.leases >= ${capOf(sql, "lane.endpoint_id", fastEndpoints, endpointAhead, perEndpoint)})

@@ -28,7 +28,7 @@ export const layer = Layer.effect(
             decoded(EndpointKey)(sql`
               SELECT organization_id AS "organizationId", id AS "endpointId" FROM webhook_endpoints
               WHERE organization_id = ${organizationId} AND id = ANY(${own.map(({ endpointId }) => endpointId)}::uuid[])
-                AND failing_since <= ${since} AND disabled_at IS NULL`),
+                AND failing_since <= ${since} AND disabled_at IS NULL AND paused_at IS NULL`),
         ),
     })
   }),
