@@ -69,6 +69,7 @@ const coreScreens: ReadonlyArray<AnyRoute> = [
   screen("/flags/$slug", () => import("../flags/FlagPage.tsx"), "read:feature_flags"),
   screen("/events", () => import("../events/EventsPage.tsx"), "read:organizations"),
   screen("/webhooks", () => import("../webhooks/WebhooksPage.tsx"), "read:webhooks"),
+  screen("/webhooks/$slug", () => import("../webhooks/EndpointPage.tsx"), "read:webhooks"),
   screen("/service-accounts", () => import("../access/AccountsPage.tsx"), "read:tokens"),
   screen("/service-accounts/$slug", () => import("../access/AccountPage.tsx"), "read:tokens"),
   screen("/actors/$id", () => import("../access/ActorPage.tsx"), "read:tokens"),

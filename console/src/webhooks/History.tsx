@@ -1,104 +1,31 @@
 /** Every attempt to deliver an event, and sending it again. */
 import { useState } from "react"
 import type { Request, WebhookAttempt } from "../kernel/Contract.ts"
-import { eventNames } from "../kernel/contract/EventNames.ts"
-import { parseForBody } from "../kernel/Amount.ts"
 import { eventWords, formatDuration } from "../kernel/Formats.ts"
 import { defined, useRead, useRows, useWrite } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { useUrl } from "../kernel/Url.ts"
 import { announce } from "../kernel/Announcements.ts"
 import { Button } from "../widgets/Button.tsx"
-import { CopyButton } from "../widgets/Copy.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
-import { Dialog } from "../widgets/Dialog.tsx"
 import { FilterField, FilterSelect } from "../widgets/forms/FilterField.tsx"
-import { Facts } from "../widgets/Page.tsx"
-import { ListLink } from "../widgets/records/Links.tsx"
 import { EmptyList, Failure, ReadOnly } from "../widgets/States.tsx"
-import { Code, Moment } from "../widgets/Tag.tsx"
+import { Moment } from "../widgets/Tag.tsx"
 import { t as common } from "../kernel/texts.en.ts"
+import { AttemptDialog } from "./AttemptDialog.tsx"
 import { AttemptState } from "./AttemptState.tsx"
+import { eventOf, stateOf, states } from "./HistoryFilters.ts"
 import { RecoverDialog } from "./RecoverDialog.tsx"
 import { t } from "./texts.en.ts"
-
-type State = WebhookAttempt["state"]
-
-const states: ReadonlyArray<State> = ["Sending", "Success", "Failure", "Failed"]
-
-/** A body that is JSON with a line for each property; any other one as it is. */
-const prettyBody = (body: string): string => {
-  try {
-    return JSON.stringify(parseForBody(body), null, 2)
-  } catch {
-    return body
-  }
-}
-
-const AttemptDialog = ({
-  attempt,
-  onClose,
-  onRetry,
-}: {
-  readonly attempt: WebhookAttempt
-  readonly onClose: () => void
-  readonly onRetry: (() => void) | undefined
-}) => (
-  <Dialog title={eventWords(attempt.eventName)} isOpen onClose={onClose} wide>
-    <Facts
-      items={[
-        [t.when, <Moment key="when" at={attempt.timestamp} />],
-        [t.endpoint, attempt.endpointUrl],
-        [common.common.state, <AttemptState key="state" of={attempt} />],
-        [t.status, attempt.statusCode],
-        [t.error, attempt.error],
-        [t.attempt, attempt.attempt],
-        [t.duration, attempt.durationMs === null ? null : formatDuration(attempt.durationMs)],
-        [t.nextAttempt, attempt.nextAttemptAt === null ? null : <Moment key="next" at={attempt.nextAttemptAt} />],
-        [t.eventId, <Code key="id">{attempt.eventId}</Code>],
-      ]}
-    />
-    {[[t.request, attempt.requestBody] as const, [t.response, attempt.responseBody] as const].map(([title, body]) =>
-      body === null || body === "" ? null : (
-        <div key={title}>
-          <h3>{title}</h3>
-          <pre tabIndex={0} role="region" aria-label={title}>
-            {prettyBody(body)}
-          </pre>
-          <CopyButton text={body} />
-        </div>
-      ),
-    )}
-    <div className="actions">
-      {onRetry !== undefined && <Button onPress={onRetry}>{t.retry}</Button>}
-      <ListLink to="/webhooks" search={{ tab: "history", event: attempt.eventId }} className="button">
-        {t.seeDelivery}
-      </ListLink>
-    </div>
-  </Dialog>
-)
-
-const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
-
-/** The filter that a text stands for: the id of an event, or a name, also written in words. */
-const eventOf = (text: string): string | undefined => {
-  if (UUID.test(text.trim())) return text.trim().toLowerCase()
-  const name = text
-    .trim()
-    .toUpperCase()
-    .replaceAll(/[\s-]+/g, "_")
-  return eventNames.find((one) => one === name || eventWords(one).toUpperCase() === text.trim().toUpperCase())
-}
 
 type HistoryQuery = Request<"GET /api/webhooks/history">["query"]
 
 export const History = () => {
   const [{ endpoint = "", event = "", state = "" }] = useUrl()
-  const chosen = states.find((one) => one === state)
   const eventFilter = eventOf(event)
   const endpoints = useRead("GET /api/webhooks", { query: { limit: "200" } }).data?.items ?? []
-  const query: HistoryQuery = defined({ endpoint, event: eventFilter, state: chosen })
+  const query: HistoryQuery = defined({ endpoint, event: eventFilter, state: stateOf(state) })
   const rows = useRows("GET /api/webhooks/history", { query }, { pageSize: "100" })
   const mayWrite = useCan("write:webhooks")
   const [opened, setOpened] = useState<WebhookAttempt>()
@@ -190,13 +117,13 @@ export const History = () => {
       />
       {opened !== undefined && (
         <AttemptDialog
-          attempt={opened}
+          attempts={[opened]}
           onClose={() => setOpened(undefined)}
           onRetry={
-            mayWrite && opened.state !== "Sending"
-              ? () => {
+            mayWrite
+              ? (deliveryId) => {
                   setOpened(undefined)
-                  retry.mutate({ params: { deliveryId: opened.deliveryId } })
+                  retry.mutate({ params: { deliveryId } })
                 }
               : undefined
           }

@@ -1,5 +1,7 @@
 import { formatAmount } from "../kernel/Amount.ts"
 
+const NOTHING_TO_RECOVER = "Nothing to recover: each delivery in this period arrived or is being sent."
+
 export const t = {
   title: "Webhooks",
   endpoints: "Endpoints",
@@ -19,6 +21,24 @@ export const t = {
   enabled: "Enabled",
   disabled: "Disabled",
   enable: "Enable",
+  paused: "Paused",
+  pause: "Pause",
+  pauseDone: "Paused. Events wait until you resume the endpoint.",
+  resume: "Resume",
+  resumeDone: "Resumed. What waited is sent now.",
+  all: "All events",
+  andMore: (names: string, count: number) => `${names} and ${count} more`,
+  lastSuccess: "Last success",
+  noSuccess: "None in the history",
+  waiting: "Waiting",
+  id: "Id",
+  copyId: "Copy the id",
+  copyEventId: "Copy the event id",
+  deliveries: "Deliveries",
+  lastAttempt: "Last attempt",
+  attempts: "Attempts",
+  attemptAt: (number: number, time: string) => `${number}: ${time}`,
+  headers: "Headers",
   test: "Send a test",
   tested: "A test event is queued. See the history.",
   rotate: "New secret",
@@ -55,9 +75,13 @@ export const t = {
   since: "Since",
   until: "Until",
   untilHint: "In UTC. If empty, now.",
+  counting: "Counting what would be sent again",
+  recoverable: (count: string, isOne: boolean) => `${count} ${isOne ? "delivery" : "deliveries"} will be sent again.`,
+  nothingToRecover: NOTHING_TO_RECOVER,
+  recoverPaused: "The endpoint is paused: they are sent when it is resumed.",
   recovered: (count: number) =>
     count === 0
-      ? "Nothing to recover: each delivery in this period arrived or is being sent."
+      ? NOTHING_TO_RECOVER
       : `${formatAmount(count)} ${count === 1 ? "delivery is" : "deliveries are"} sent again.`,
   failed: "Failed",
   nextTry: (time: string) => `Failed, next try ${time}`,

@@ -69,6 +69,12 @@ const Subject = ({ event }: { readonly event: EventRecord }) => {
       </>
     )
   }
+  if (type.startsWith("WEBHOOK_ENDPOINT_") && type !== "WEBHOOK_ENDPOINT_DELETED" && id !== undefined)
+    return (
+      <RecordLink kind="webhookEndpoint" slug={id}>
+        {textAt(data, "url") ?? id}
+      </RecordLink>
+    )
   if (slug === undefined) return <>{key ?? textAt(data, "url") ?? textAt(data, "name") ?? ""}</>
   if (type.endsWith("_DELETED")) return <Code>{slug}</Code>
   if (type.startsWith("CUSTOMER_")) return <RecordLink kind="customer" slug={slug} />

@@ -20,6 +20,7 @@ const screens = {
   release: ["/releases", "read:releases", t.nav.releases],
   component: ["/components", "read:components", t.nav.components],
   flag: ["/flags", "read:feature_flags", t.nav.flags],
+  webhookEndpoint: ["/webhooks", "read:webhooks", t.nav.webhooks],
   serviceAccount: ["/service-accounts", "read:tokens", t.nav.serviceAccounts],
 } as const satisfies Record<string, readonly [path: string, scope: Scope, list: string]>
 
