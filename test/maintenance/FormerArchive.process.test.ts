@@ -34,7 +34,7 @@ const former: Former = JSON.parse(
 )
 
 /** Properties that responses have got since. */
-const ADDED = ["deploymentZoneName", "deploymentZoneSlug", "away"]
+const ADDED = ["customerName", "licenseName", "deploymentZoneName", "deploymentZoneSlug", "away", "pausedAt"]
 
 /** What is the same in responses of any time. */
 const comparable = (body: unknown): unknown =>

@@ -36,6 +36,7 @@ export const Page = () => {
       {!mayWrite && <ReadOnly />}
       <DataTable
         label={t.title}
+        unit="account"
         columns={columns}
         rows={rows}
         rowKey={({ id }) => id}

@@ -63,6 +63,7 @@ export const Tokens = ({ account }: { readonly account: ServiceAccount }) => {
       )}
       <DataTable
         label={t.tabs.tokens}
+        unit="token"
         columns={mayWrite ? [...tokenColumns, actions] : tokenColumns}
         rows={rows}
         rowKey={({ id }) => id}

@@ -5,12 +5,14 @@ import type { ConsoleConfig } from "../kernel/Config.ts"
 import type { Scope } from "../kernel/Scopes.ts"
 import { t } from "../kernel/texts.en.ts"
 import { Empty, Failure, Loading } from "../widgets/States.tsx"
-import { coreNavigation, platformNavigation } from "./navigation.ts"
+import { coreNavigation, guideAt, platformNavigation } from "./navigation.ts"
 import { Shell } from "./Shell.tsx"
 
 declare module "@tanstack/react-router" {
   interface StaticDataRouteOption {
     readonly scope?: Scope
+    /** The address of the guide that explains the screen. */
+    readonly guide?: string
   }
 }
 
@@ -38,7 +40,7 @@ const screen = (path: string, load: () => Promise<ScreenModule>, scope?: Scope):
     component: lazyRouteComponent(load, "Page"),
     pendingComponent: () => <Loading />,
     errorComponent: ({ error, reset }) => <Failure error={error} retry={reset} />,
-    ...(scope === undefined ? {} : { staticData: { scope } }),
+    staticData: { guide: guideAt(path), ...(scope === undefined ? {} : { scope }) },
   })
 
 const coreScreens: ReadonlyArray<AnyRoute> = [

@@ -1,10 +1,11 @@
 /** The connectors of the installation, and which of them the organization may use and uses. */
 import type { ConnectorState } from "../kernel/Contract.ts"
+import { connectorTitle } from "../kernel/Formats.ts"
 import { useRows } from "../kernel/Queries.ts"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
 import { PageHead } from "../widgets/Page.tsx"
-import { RecordLink } from "../widgets/records/Links.tsx"
+import { NamedLink } from "../widgets/records/Columns.tsx"
 import { Empty } from "../widgets/States.tsx"
 import { YesNo } from "./YesNo.tsx"
 import { t } from "./texts.en.ts"
@@ -14,7 +15,7 @@ const columns: ReadonlyArray<Column<ConnectorState>> = [
     id: "name",
     title: t.name,
     width: "3fr",
-    cell: ({ connectorName }) => <RecordLink kind="connector" slug={connectorName} />,
+    cell: ({ connectorName: name }) => <NamedLink kind="connector" slug={name} name={connectorTitle(name)} />,
   },
   { id: "available", title: t.available, width: "1fr", cell: ({ available }) => <YesNo is={available} /> },
   { id: "entitled", title: t.entitled, width: "1fr", cell: ({ entitled }) => <YesNo is={entitled} /> },
@@ -29,6 +30,7 @@ export const Page = () => {
       <PageHead title={t.title} />
       <DataTable
         label={t.title}
+        unit="connector"
         columns={columns}
         rows={rows}
         rowKey={({ connectorName }) => connectorName}

@@ -218,7 +218,8 @@ const readSettings = async (params: Params, signal?: AbortSignal): Promise<Recor
   }
 }
 
-const useSettings = (params: Params) =>
+/** The stored settings, or `null`. */
+export const useSettings = (params: Params) =>
   useQuery<Record | null>({
     queryKey: keyOf(SETTINGS, { params }),
     queryFn: ({ signal }) => readSettings(params, signal),

@@ -16,6 +16,7 @@ export const t = {
   askDeactivate: (name: string) => `Deactivate ${name}?`,
   notLicensed: "Your license does not include this connector. Ask the operator of this installation.",
   notAvailable: "This installation no longer has the connector. You can deactivate it.",
+  settingsFirst: "Save the settings first, then activate the connector.",
   settings: "Settings",
   noSettings: "No settings are saved yet.",
   saved: "Settings saved",

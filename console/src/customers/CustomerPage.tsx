@@ -7,9 +7,9 @@ import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
-import { nameColumn } from "../widgets/records/Columns.tsx"
+import { licenseColumn, nameColumn } from "../widgets/records/Columns.tsx"
 import { ImpactDialog } from "../widgets/records/ImpactDialog.tsx"
-import { ListLink, RecordLink } from "../widgets/records/Links.tsx"
+import { ListLink } from "../widgets/records/Links.tsx"
 import {
   deleteAction,
   editAction,
@@ -26,12 +26,7 @@ import { t } from "./texts.en.ts"
 
 const instanceColumns: ReadonlyArray<Column<Instance>> = [
   nameColumn("instance", "2.5fr"),
-  {
-    id: "license",
-    title: t.license,
-    width: "1.5fr",
-    cell: ({ licenseSlug }) => <RecordLink kind="license" slug={licenseSlug} />,
-  },
+  licenseColumn("1.5fr"),
   {
     id: "ends",
     title: t.ends,
@@ -47,6 +42,7 @@ const Instances = ({ customer }: { readonly customer: Customer }) => {
   return (
     <DataTable
       label={t.instances}
+      unit="instance"
       columns={instanceColumns}
       rows={rows}
       rowKey={({ id }) => id}

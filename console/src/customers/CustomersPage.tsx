@@ -42,6 +42,7 @@ export const Page = () => {
   const isFiltered = q !== "" || domain !== ""
   return (
     <RecordList
+      unit="customer"
       texts={t}
       columns={columns}
       rows={rows}

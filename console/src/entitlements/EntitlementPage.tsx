@@ -75,6 +75,7 @@ const Groups = ({ entitlement, mayWrite }: { readonly entitlement: Entitlement; 
       {entitlement.entitlementGroups.length > 0 && <div className="tab-tools">{add}</div>}
       <DataTable
         label={t.groups}
+        unit="group"
         columns={columns}
         rows={complete(entitlement.entitlementGroups)}
         rowKey={({ id }) => id}
@@ -105,6 +106,7 @@ const Licenses = ({ slug }: { readonly slug: string }) => {
   return (
     <DataTable
       label={t.tabs.licenses}
+      unit="license"
       columns={licenseColumns}
       rows={rows}
       rowKey={({ id }) => id}

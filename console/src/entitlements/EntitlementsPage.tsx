@@ -46,6 +46,7 @@ export const Page = () => {
   const isFiltered = q !== "" || group !== "" || chosen !== undefined
   return (
     <RecordList
+      unit="entitlement"
       texts={t}
       columns={columns}
       rows={rows}

@@ -58,6 +58,7 @@ export const Page = () => {
   const mayWrite = useCan("write:feature_flags")
   return (
     <RecordList
+      unit="flag"
       texts={t}
       columns={columns}
       rows={rows}

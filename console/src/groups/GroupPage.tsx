@@ -48,6 +48,7 @@ const Entitlements = ({ group, mayWrite }: { readonly group: EntitlementGroup; r
       {group.entitlementSlugs.length > 0 && <div className="tab-tools">{add}</div>}
       <DataTable
         label={t.entitlements}
+        unit="entitlement"
         columns={columns}
         rows={rows}
         rowKey={({ id }) => id}

@@ -30,6 +30,7 @@ export const Page = () => {
   const mayWrite = useCan("write:entitlements")
   return (
     <RecordList
+      unit="group"
       texts={t}
       columns={columns}
       rows={rows}

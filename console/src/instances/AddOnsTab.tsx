@@ -159,6 +159,7 @@ export const AddOnsTab = ({ instanceSlug }: { readonly instanceSlug: string }) =
       </div>
       <DataTable
         label={t.tabs.addOns}
+        unit="addOn"
         columns={mayWrite ? [...columns, actions] : columns}
         rows={rows}
         rowKey={({ id }) => id}

@@ -55,7 +55,7 @@ const DeleteInstance = ({ instance, onClose }: { readonly instance: Instance; re
 }
 
 /** The zone and the release that it runs, for readers who may see it. */
-const ZoneFact = ({ slug }: { readonly slug: string }) => {
+const ZoneFact = ({ name, slug }: { readonly slug: string; readonly name: string | null }) => {
   const params = { deploymentZoneSlug: slug }
   const mayRead = useCan("read:deployment_zones")
   const zone = useRead("GET /api/deployment-zones/:deploymentZoneSlug", { params }, { when: mayRead })
@@ -68,7 +68,9 @@ const ZoneFact = ({ slug }: { readonly slug: string }) => {
   const deployment = newest.data?.items.find(({ releaseId }) => releaseId === zone.data?.releaseId)
   return (
     <>
-      <RecordLink kind="zone" slug={slug} />
+      <RecordLink kind="zone" slug={slug}>
+        {name}
+      </RecordLink>
       {deployment !== undefined && `, ${t.release} ${deployment.releaseVersion}`}
     </>
   )
@@ -114,7 +116,9 @@ const Loaded = ({ record: instance }: { readonly record: Instance }) => {
         list={{ to: "/customers", title: t.customers }}
         crumbs={
           <span>
-            <RecordLink kind="customer" slug={instance.customerSlug} />
+            <RecordLink kind="customer" slug={instance.customerSlug}>
+              {instance.customerName}
+            </RecordLink>
           </span>
         }
         isReadOnly={!mayWrite}
@@ -140,7 +144,8 @@ const Loaded = ({ record: instance }: { readonly record: Instance }) => {
             <TermState instance={instance} graceEndsAt={usage.data?.check?.graceEndsAt} />
             {instance.deploymentZoneSlug !== null && (
               <span>
-                {t.zone.toLowerCase()} <ZoneFact slug={instance.deploymentZoneSlug} />
+                {t.zone.toLowerCase()}{" "}
+                <ZoneFact slug={instance.deploymentZoneSlug} name={instance.deploymentZoneName} />
               </span>
             )}
           </>

@@ -7,28 +7,17 @@ import { useCan } from "../kernel/Scopes.ts"
 import { t as common } from "../kernel/texts.en.ts"
 import { useUrl } from "../kernel/Url.ts"
 import type { Column } from "../widgets/DataTable.tsx"
-import { nameColumn } from "../widgets/records/Columns.tsx"
+import { customerColumn, licenseColumn, nameColumn } from "../widgets/records/Columns.tsx"
 import { RecordList } from "../widgets/records/RecordList.tsx"
 import { FilterField, FilterSelect } from "../widgets/forms/FilterField.tsx"
-import { RecordLink } from "../widgets/records/Links.tsx"
 import { CreateInstance } from "./InstanceForm.tsx"
 import { TermState } from "./Term.tsx"
 import { t } from "./texts.en.ts"
 
 const columns: ReadonlyArray<Column<Instance>> = [
   nameColumn("instance", "2.5fr"),
-  {
-    id: "customer",
-    title: t.customer,
-    width: "1.5fr",
-    cell: ({ customerSlug }) => <RecordLink kind="customer" slug={customerSlug} />,
-  },
-  {
-    id: "license",
-    title: t.license,
-    width: "1.2fr",
-    cell: ({ licenseSlug }) => <RecordLink kind="license" slug={licenseSlug} />,
-  },
+  customerColumn("1.5fr"),
+  licenseColumn("1.2fr"),
   {
     id: "ends",
     title: t.ends,
@@ -55,6 +44,7 @@ export const Page = () => {
   const isFiltered = [q, customer, license, zone, term].some((text) => text !== "")
   return (
     <RecordList
+      unit="instance"
       texts={t}
       columns={columns}
       rows={rows}

@@ -201,6 +201,7 @@ export const KeysTab = ({ instanceSlug }: { readonly instanceSlug: string }) => 
       )}
       <DataTable
         label={t.tabs.keys}
+        unit="key"
         columns={columns}
         rows={rows}
         rowKey={({ id }) => id}

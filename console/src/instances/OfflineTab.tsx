@@ -172,6 +172,7 @@ export const OfflineTab = ({ instanceSlug }: { readonly instanceSlug: string }) 
     <>
       <DataTable
         label={t.tabs.offline}
+        unit="bundle"
         columns={columns}
         rows={rows}
         rowKey={({ id }) => id}

@@ -91,6 +91,7 @@ export const OverridesTab = ({
       </div>
       <DataTable
         label={t.tabs.overrides}
+        unit="override"
         columns={columns}
         rows={rows}
         rowKey={({ id }) => id}

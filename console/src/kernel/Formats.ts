@@ -91,6 +91,10 @@ export const words = (constant: string): string => {
   return text.slice(0, 1).toUpperCase() + text.slice(1)
 }
 
+/** What people call a connector: `service.integration.crm.salesforce` is "Salesforce". */
+export const connectorTitle = (name: string): string =>
+  words(name.slice(name.lastIndexOf(".") + 1).replaceAll("-", "_"))
+
 /** The name of an event in words. What was created says so: `CUSTOMER_CREATION` is "Customer created". */
 export const eventWords = (name: string): string => words(name.replace(/_CREATION$/, "_CREATED"))
 

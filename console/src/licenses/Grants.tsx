@@ -7,19 +7,21 @@ import { useCan } from "../kernel/Scopes.ts"
 import { Button } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
+import { NamedLink } from "../widgets/records/Columns.tsx"
 import { grantText } from "../widgets/records/GrantValue.tsx"
-import { RecordLink } from "../widgets/records/Links.tsx"
 import { Empty } from "../widgets/States.tsx"
 import { AddGrant, ChangeGrant, RemoveGrant } from "./GrantForms.tsx"
 import { t } from "./texts.en.ts"
 
+/** The entitlement by its name, as far as the first page of entitlements has it. */
+const entitlementColumn = (names: ReadonlyMap<string, string>): Column<Grant> => ({
+  id: "entitlement",
+  title: t.entitlement,
+  width: "2fr",
+  cell: ({ entitlementSlug: slug }) => <NamedLink kind="entitlement" slug={slug} name={names.get(slug)} />,
+})
+
 const columns: ReadonlyArray<Column<Grant>> = [
-  {
-    id: "entitlement",
-    title: t.entitlement,
-    width: "2fr",
-    cell: ({ entitlementSlug }) => <RecordLink kind="entitlement" slug={entitlementSlug} />,
-  },
   { id: "value", title: t.value, width: "2fr", cell: ({ value }) => grantText(value) },
   {
     id: "overage",
@@ -57,6 +59,8 @@ const RowButton = ({
 
 export const Grants = ({ isAddOn, slug }: { readonly slug: string; readonly isAddOn: boolean }) => {
   const rows = useRows("GET /api/licenses/:licenseSlug/entitlements", { params: { licenseSlug: slug } })
+  const entitlements = useRows("GET /api/entitlements", {}, { when: useCan("read:entitlements") })
+  const names = new Map(entitlements.rows?.map(({ name, slug: one }) => [one, name]))
   const mayWrite = useCan("write:licenses")
   const [opened, setOpened] = useState<Opened>()
   const close = () => setOpened(undefined)
@@ -82,12 +86,14 @@ export const Grants = ({ isAddOn, slug }: { readonly slug: string; readonly isAd
     ),
   }
   const isEmpty = rows.rows?.length === 0
-  const shown = isAddOn ? [...columns, combineColumn] : columns
+  const named = [entitlementColumn(names), ...columns]
+  const shown = isAddOn ? [...named, combineColumn] : named
   return (
     <>
       {!isEmpty && <div className="tab-tools">{add}</div>}
       <DataTable
         label={t.tabs.grants}
+        unit="grant"
         columns={mayWrite ? [...shown, actions] : shown}
         rows={rows}
         rowKey={({ entitlementSlug }) => entitlementSlug}

@@ -4,6 +4,7 @@ import { useRows } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
+import { customerColumn } from "../widgets/records/Columns.tsx"
 import { RecordLink } from "../widgets/records/Links.tsx"
 import { Empty, NotAllowed } from "../widgets/States.tsx"
 import { t } from "./texts.en.ts"
@@ -19,12 +20,7 @@ const holderColumns: ReadonlyArray<Column<Instance>> = [
       </RecordLink>
     ),
   },
-  {
-    id: "customer",
-    title: t.customer,
-    width: "1.5fr",
-    cell: ({ customerSlug }) => <RecordLink kind="customer" slug={customerSlug} />,
-  },
+  customerColumn("1.5fr"),
 ]
 
 export const Holders = ({ slug }: { readonly slug: string }) => {
@@ -34,6 +30,7 @@ export const Holders = ({ slug }: { readonly slug: string }) => {
   return (
     <DataTable
       label={t.tabs.instances}
+      unit="instance"
       columns={holderColumns}
       rows={rows}
       rowKey={({ id }) => id}

@@ -70,6 +70,7 @@ const Versions = ({ create }: { readonly create: ReactNode }) => {
       </div>
       <DataTable
         label={t.title}
+        unit="license"
         columns={columns}
         rows={rows}
         rowKey={({ id }) => id}
@@ -129,6 +130,7 @@ const Families = ({ create }: { readonly create: ReactNode }) => {
   return (
     <DataTable
       label={t.tabsOfList.families}
+      unit="family"
       columns={familyColumns}
       rows={rows}
       rowKey={({ id }) => id}

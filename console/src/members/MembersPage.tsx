@@ -37,6 +37,7 @@ export const Page = () => {
       <PageHead title={t.title}>{t.hint}</PageHead>
       <DataTable
         label={t.title}
+        unit="member"
         columns={columns}
         rows={rows}
         rowKey={({ user }) => user.id}

@@ -50,6 +50,7 @@ export const Page = () => {
   const isAdmin = useIsAdmin()
   return (
     <RecordList
+      unit="field"
       texts={t}
       columns={columns}
       rows={rows}

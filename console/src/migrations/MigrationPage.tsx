@@ -81,6 +81,7 @@ const Items = ({ migration }: { readonly migration: Migration }) => {
   return (
     <DataTable
       label={t.tabs.items}
+      unit="instance"
       columns={itemColumns}
       rows={rows}
       rowKey={({ instance }) => instance}

@@ -51,6 +51,7 @@ export const Page = () => {
       {!mayWrite && <ReadOnly />}
       <DataTable
         label={t.title}
+        unit="migration"
         columns={columns}
         rows={rows}
         rowKey={({ id }) => id}

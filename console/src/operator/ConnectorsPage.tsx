@@ -128,6 +128,7 @@ export const Page = () => {
       {!mayWrite && <ReadOnly />}
       <DataTable
         label={t.registry}
+        unit="connector"
         columns={mayWrite ? [...columns, actions] : columns}
         rows={rows}
         rowKey={({ name }) => name}

@@ -66,6 +66,7 @@ export const Page = () => {
       {!mayWrite && <ReadOnly />}
       <DataTable
         label={t.credentials}
+        unit="credential"
         columns={[...tokenColumns, actions]}
         rows={rows}
         rowKey={({ id }) => id}

@@ -48,6 +48,7 @@ export const Page = () => {
       {removed !== undefined && <Notice title={t.removed(removed)}>{t.removedDetail}</Notice>}
       <DataTable
         label={t.organizations}
+        unit="organization"
         columns={columns}
         rows={rows}
         rowKey={({ id }) => id}

@@ -66,6 +66,7 @@ export const Page = () => {
       {!mayWrite && <ReadOnly />}
       <DataTable
         label={t.users}
+        unit="user"
         columns={mayDelete ? [...columns, actions] : columns}
         rows={rows}
         rowKey={({ id }) => id}

@@ -24,6 +24,7 @@ const Releases = ({ component }: { readonly component: Component }) => {
   return (
     <DataTable
       label={t.inReleases}
+      unit="release"
       columns={[releaseColumn, descriptionColumn, createdColumn]}
       rows={rows}
       rowKey={({ id }) => id}

@@ -22,6 +22,7 @@ export const Page = () => {
   const mayWrite = useCan("write:components")
   return (
     <RecordList
+      unit="component"
       texts={{
         title: t.components,
         create: t.createComponent,

@@ -26,6 +26,7 @@ const Zones = ({ release }: { readonly release: Release }) => {
   return (
     <DataTable
       label={t.zones}
+      unit="zone"
       columns={zoneColumns}
       rows={rows}
       rowKey={({ id }) => id}
@@ -68,6 +69,7 @@ const Loaded = ({ record: release }: { readonly record: Release }) => {
           content: () => (
             <DataTable
               label={t.components}
+              unit="component"
               columns={[componentColumn, descriptionColumn, createdColumn]}
               rows={complete(release.components)}
               rowKey={({ id }) => id}

@@ -51,6 +51,7 @@ export const Page = () => {
   ]
   return (
     <RecordList
+      unit="release"
       texts={{ title: t.releases, create: t.createRelease, empty: t.noReleases, emptyDetail: t.noReleasesDetail }}
       columns={columns}
       rows={rows}

@@ -152,6 +152,7 @@ export const SigningKeys = () => {
       {!mayWrite && <ReadOnly />}
       <DataTable
         label={t.keys}
+        unit="key"
         columns={mayWrite ? [...columns, actions] : columns}
         rows={rows}
         rowKey={({ kid }) => kid}

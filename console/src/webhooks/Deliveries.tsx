@@ -108,6 +108,7 @@ export const Deliveries = ({ endpointId }: { readonly endpointId: string }) => {
       {retry.error !== null && <Failure error={retry.error} />}
       <DataTable
         label={t.deliveries}
+        unit="delivery"
         columns={columns}
         rows={rows}
         rowKey={({ newest }) => newest.deliveryId}

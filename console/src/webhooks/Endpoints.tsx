@@ -82,11 +82,12 @@ export const Endpoints = () => {
       {error !== null && <Failure error={error} />}
       <DataTable
         label={t.endpoints}
+        unit="endpoint"
         columns={[...columns, actions]}
         rows={rows}
         rowKey={({ id }) => id}
         empty={
-          <Empty title={t.empty} action={newEndpoint}>
+          <Empty title={t.empty} action={newEndpoint} isGuided>
             {t.emptyDetail}
           </Empty>
         }

@@ -106,6 +106,7 @@ export const History = () => {
       {retry.error !== null && <Failure error={retry.error} />}
       <DataTable
         label={t.history}
+        unit="attempt"
         columns={columns}
         rows={rows}
         rowKey={({ id }) => id}

@@ -21,8 +21,13 @@ export interface Column<T> {
   readonly isUntitled?: boolean
 }
 
+/** What the rows are. */
+export type Unit = keyof typeof t.units
+
 interface DataTableProps<T> {
   readonly label: string
+  /** For the line that counts the rows. */
+  readonly unit?: Unit
   readonly columns: ReadonlyArray<Column<T>>
   readonly rows: Rows<T>
   readonly rowKey: (row: T) => string
@@ -122,7 +127,7 @@ const Body = <T,>({ columns, isHighlighted, label, rowKey, rows }: DataTableProp
 
 /** A list of the service as a table. */
 export const DataTable = <T,>(props: DataTableProps<T>) => {
-  const { empty, rows } = props
+  const { empty, rows, unit = "row" } = props
   if (rows.rows === undefined) {
     return rows.error === null ? (
       <Loading reason={rows.failureReason} />
@@ -136,7 +141,7 @@ export const DataTable = <T,>(props: DataTableProps<T>) => {
       <Body {...props} />
       {rows.error !== null && <Failure error={rows.error} retry={rows.retry} />}
       <p className="count" role="status">
-        {t.common.count(rows.rows.length, rows.hasMore)}{" "}
+        {t.common.count(rows.rows.length, rows.hasMore, t.units[unit])}{" "}
         {rows.hasMore && (
           <Button look="quiet" onPress={rows.loadMore} isPending={rows.isLoadingMore}>
             {t.common.more}

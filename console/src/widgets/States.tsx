@@ -41,22 +41,37 @@ const Busy = ({ seconds }: { readonly seconds: number }) => (
 export const Empty = ({
   action,
   children,
+  isGuided = false,
   title,
 }: {
   readonly title: string
   readonly children?: ReactNode
   readonly action?: ReactNode
+  /** Whether the guide of the screen says more. */
+  readonly isGuided?: boolean
 }) => (
   <div className="empty">
     <p className="empty-title">{title}</p>
     {children !== undefined && <p>{children}</p>}
     {action}
+    {isGuided && <LearnMore />}
   </div>
 )
 
+/** A link to the guide of the screen. */
+const LearnMore = () => {
+  const guide = useMatches().at(-1)?.staticData.guide
+  if (guide === undefined) return null
+  return (
+    <a href={guide} target="_blank" rel="noreferrer">
+      {t.states.learnMore}
+    </a>
+  )
+}
+
 /** A list without rows: what it is for, or that no row matches the filter. */
 export const EmptyList = ({ isFiltered, ...empty }: Parameters<typeof Empty>[0] & { readonly isFiltered: boolean }) =>
-  isFiltered ? <Empty title={t.states.noMatch}>{t.states.noMatchDetail}</Empty> : <Empty {...empty} />
+  isFiltered ? <Empty title={t.states.noMatch}>{t.states.noMatchDetail}</Empty> : <Empty isGuided {...empty} />
 
 /** Counts the seconds down until a repetition makes sense. */
 const useCountdown = (seconds: number | undefined): number => {

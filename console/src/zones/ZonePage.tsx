@@ -9,7 +9,7 @@ import { t as common } from "../kernel/texts.en.ts"
 import { Button } from "../widgets/Button.tsx"
 import { DataTable } from "../widgets/DataTable.tsx"
 import type { Column } from "../widgets/DataTable.tsx"
-import { nameColumn } from "../widgets/records/Columns.tsx"
+import { customerColumn, licenseColumn, nameColumn } from "../widgets/records/Columns.tsx"
 import { ImpactDialog } from "../widgets/records/ImpactDialog.tsx"
 import { ActorLink, RecordLink } from "../widgets/records/Links.tsx"
 import { t as records } from "../widgets/records/texts.en.ts"
@@ -80,6 +80,7 @@ const Timeline = ({
   return (
     <DataTable
       label={t.deployments}
+      unit="deployment"
       columns={columns}
       rows={rows}
       rowKey={({ id }) => id}
@@ -90,18 +91,8 @@ const Timeline = ({
 
 const instanceColumns: ReadonlyArray<Column<Instance>> = [
   nameColumn("instance", "2.5fr"),
-  {
-    id: "customer",
-    title: t.customer,
-    width: "1.5fr",
-    cell: ({ customerSlug }) => <RecordLink kind="customer" slug={customerSlug} />,
-  },
-  {
-    id: "license",
-    title: t.license,
-    width: "1.5fr",
-    cell: ({ licenseSlug }) => <RecordLink kind="license" slug={licenseSlug} />,
-  },
+  customerColumn("1.5fr"),
+  licenseColumn("1.5fr"),
 ]
 
 const Users = ({ zone }: { readonly zone: Zone }) => {
@@ -111,6 +102,7 @@ const Users = ({ zone }: { readonly zone: Zone }) => {
   return (
     <DataTable
       label={t.instances}
+      unit="instance"
       columns={instanceColumns}
       rows={rows}
       rowKey={({ id }) => id}

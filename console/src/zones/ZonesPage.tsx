@@ -40,6 +40,7 @@ export const Page = () => {
   ]
   return (
     <RecordList
+      unit="zone"
       texts={t}
       columns={columns}
       rows={rows}

@@ -108,8 +108,10 @@ export const instanceColumns = Effect.gen(function* () {
   const nameOf = (organizationId: OrganizationId, rows: ReadableRows, key: string, column: "slug" | "name") =>
     sql`(SELECT * FROM ${rows.byKey(sql, column, organizationId, `instances.${key}`)} AS named)`
   return (organizationId: OrganizationId): Fragment => sql`id, name, slug, description, customer_id AS "customerId",
-    ${nameOf(organizationId, customersSql, "customer_id", "slug")} AS "customerSlug", license_id AS "licenseId",
-    ${nameOf(organizationId, licensesSql, "license_id", "slug")} AS "licenseSlug", deployment_zone_id AS "deploymentZoneId",
+    ${nameOf(organizationId, customersSql, "customer_id", "slug")} AS "customerSlug",
+    ${nameOf(organizationId, customersSql, "customer_id", "name")} AS "customerName", license_id AS "licenseId",
+    ${nameOf(organizationId, licensesSql, "license_id", "slug")} AS "licenseSlug",
+    ${nameOf(organizationId, licensesSql, "license_id", "name")} AS "licenseName", deployment_zone_id AS "deploymentZoneId",
     ${nameOf(organizationId, zonesSql, "deployment_zone_id", "slug")} AS "deploymentZoneSlug",
     ${nameOf(organizationId, zonesSql, "deployment_zone_id", "name")} AS "deploymentZoneName",
     start_license_date AS "startLicenseDate", end_license_date AS "endLicenseDate", grace_days AS "graceDays", metadata,

@@ -46,7 +46,7 @@ describeConsole("the console: feature flags", (it) => {
       yield* Effect.promise(async () => {
         await signIn(page, core, token)
         await open(page, core, "/flags?q=dark")
-        await page.getByText("1 row").waitFor()
+        await page.getByText("1 flag").waitFor()
         assert.strictEqual(await page.getByRole("button", { name: "New flag" }).count(), 0)
         await page.getByRole("link", { name: "dark-mode" }).click()
         await page.getByText("For 25 % of the targeting keys, serve the variant on.").waitFor()

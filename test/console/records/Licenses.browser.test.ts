@@ -188,7 +188,7 @@ describeConsole("the console: licenses", (it) => {
           ["/entitlement-groups", "Platform"],
           ["/entitlement-groups/platform", "API calls"],
           ["/licenses", "Starter v1"],
-          ["/licenses/starter", "api-calls"],
+          ["/licenses/starter", "API calls"],
         ] as const) {
           await open(page, core, path)
           await page.getByRole("link", { name: shown }).first().waitFor()

@@ -159,7 +159,7 @@ describeConsole("the console: releases and customers", (it) => {
           await page.getByRole("textbox", { name: "Grace period (days)" }).fill("7")
           await press(page, "Create")
           await titled(page, "Soylent production")
-          await page.getByRole("link", { name: "dublin" }).waitFor()
+          await page.getByRole("link", { name: "Dublin" }).waitFor()
         })
         const created = (yield* call("GET", "/instances/soylent-production")).body
         assert.deepStrictEqual(

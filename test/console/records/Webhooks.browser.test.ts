@@ -42,7 +42,7 @@ describeConsole("the console: webhooks", (it) => {
           await page.getByRole("searchbox", { name: "Event, by name or id" }).fill("release deployed")
           await page.getByText("Nothing matches the filter").waitFor()
           await page.getByRole("searchbox", { name: "Event, by name or id" }).fill("customer created")
-          await page.getByText("2 rows").waitFor()
+          await page.getByText("2 attempts").waitFor()
           assert.strictEqual(await rows.getByText(/^Failed, next try \d/).count(), 1)
           assert.strictEqual(await rows.getByText("Failed", { exact: true }).count(), 1)
           await rows.getByRole("button", { name: "Customer created" }).first().click()
@@ -68,7 +68,7 @@ describeConsole("the console: webhooks", (it) => {
         assert.strictEqual(asked[0]?.headers["webhook-id"], asked[2]?.headers["webhook-id"])
         yield* Effect.promise(async () => {
           await open(page, core, `/webhooks?tab=history&endpoint=${id}&state=Success`)
-          await page.getByText("1 row").waitFor()
+          await page.getByText("1 attempt").waitFor()
           // Also what arrived can be sent again.
           await rows.getByRole("button", { name: "Customer created" }).click()
           await dialog.getByRole("button", { name: "Retry" }).click()

@@ -233,8 +233,8 @@ describeConsole("the console: much and long", (it) => {
       yield* Effect.promise(async () => {
         await signIn(page, core, token)
         await open(page, core, "/instances/in-the-first")
-        await page.getByText("zone first, release 4.2.1").waitFor()
-        await page.getByRole("link", { name: "first", exact: true }).click()
+        await page.getByText("zone First, release 4.2.1").waitFor()
+        await page.getByRole("link", { name: "First", exact: true }).click()
         await page.getByRole("heading", { level: 1, name: "First" }).waitFor()
       })
     }),

@@ -59,7 +59,7 @@ describeConsole(
         yield* Effect.promise(async () => {
           await signIn(page, core, furnished.token)
           await open(page, core, "/instances")
-          assert.match(await page.locator(".count").innerText(), /^200 rows/)
+          assert.match(await page.locator(".count").innerText(), /^200 instances/)
           await page.evaluate("scrollTo(0, document.body.scrollHeight)")
           await page.locator('[role="row"][aria-rowindex="201"]').waitFor()
           assert.isAtMost(await page.locator('[role="row"]').count(), 60)

@@ -102,7 +102,7 @@ describeConsole(
           await page.clock.fastForward("09:30")
           await page.getByRole("link", { name: "Instances" }).click()
           await heading(page, "Instances").waitFor()
-          await page.getByText("200 rows").waitFor()
+          await page.getByText("200 instances").waitFor()
           assert.strictEqual(renewals, 1)
           // The provider's own pages ask for fonts of another host.
           assert.deepStrictEqual(

@@ -193,7 +193,7 @@ describeConsole("the console: states of screens, the keyboard, live changes", (i
         await page.keyboard.press("/")
         await page.keyboard.type("globex health prod")
         await page.waitForURL(/q=globex/)
-        await page.getByText("1 row").waitFor()
+        await page.getByText("1 instance", { exact: true }).waitFor()
         await page.keyboard.press("Control+k")
         await page.getByRole("combobox").waitFor()
         assert.deepStrictEqual(await violationsIn(page), [])

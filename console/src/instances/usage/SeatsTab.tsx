@@ -68,6 +68,7 @@ const Seats = ({
     <>
       <DataTable
         label={t.tabs.seats}
+        unit="seat"
         columns={columns}
         rows={rows}
         rowKey={({ id }) => id}

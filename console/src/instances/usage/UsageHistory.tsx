@@ -117,6 +117,7 @@ const Reports = ({
     <>
       <DataTable
         label={t.history.showEvents}
+        unit="report"
         columns={columns}
         rows={rows}
         rowKey={({ id }) => id}

@@ -145,6 +145,7 @@ export const UsageTab = ({
       <TermNotice instance={instance} lines={lines} />
       <DataTable
         label={t.tabs.usage}
+        unit="entitlement"
         columns={columnsFor(onWhy, setShown)}
         rows={complete(lines)}
         rowKey={({ usage }) => usage.entitlementId}

@@ -100,6 +100,7 @@ export const Members = ({ organization }: { readonly organization: Organization 
       </div>
       <DataTable
         label={t.tabs.members}
+        unit="member"
         columns={mayWrite || mayRemove ? [...columns, actions] : columns}
         rows={rows}
         rowKey={({ createdAt, userId }) => userId + createdAt}

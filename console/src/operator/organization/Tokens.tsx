@@ -62,6 +62,7 @@ export const Tokens = ({ organization }: { readonly organization: Organization }
     <>
       <DataTable
         label={t.tabs.tokens}
+        unit="token"
         columns={mayWrite ? [...tokenColumns, actions] : tokenColumns}
         rows={rows}
         rowKey={({ id }) => id}

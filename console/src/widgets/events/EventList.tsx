@@ -2,7 +2,7 @@
 import { lazy, Suspense, useState } from "react"
 import type { ReactNode } from "react"
 import type { EventRecord, Request } from "../../kernel/Contract.ts"
-import { eventWords } from "../../kernel/Formats.ts"
+import { connectorTitle, eventWords } from "../../kernel/Formats.ts"
 import { useRows } from "../../kernel/Queries.ts"
 import { useCan } from "../../kernel/Scopes.ts"
 import { Button } from "../Button.tsx"
@@ -10,6 +10,7 @@ import { DataTable } from "../DataTable.tsx"
 import type { Column } from "../DataTable.tsx"
 import { EmptyList, NotAllowed } from "../States.tsx"
 import { Code, Moment } from "../Tag.tsx"
+import { NamedLink } from "../records/Columns.tsx"
 import { ActorLink, RecordLink } from "../records/Links.tsx"
 import { t } from "../records/texts.en.ts"
 
@@ -55,7 +56,7 @@ const Subject = ({ event }: { readonly event: EventRecord }) => {
       </RecordLink>
     )
   const connector = textAt(data, "connectorName")
-  if (connector !== undefined) return <RecordLink kind="connector" slug={connector} />
+  if (connector !== undefined) return <NamedLink kind="connector" slug={connector} name={connectorTitle(connector)} />
   const key = textAt(data, "key")
   if (type === "FEATURE_FLAG_CREATED" || type === "FEATURE_FLAG_UPDATED")
     return <RecordLink kind="flag" slug={key ?? ""} />
@@ -75,14 +76,15 @@ const Subject = ({ event }: { readonly event: EventRecord }) => {
         {textAt(data, "url") ?? id}
       </RecordLink>
     )
-  if (slug === undefined) return <>{key ?? textAt(data, "url") ?? textAt(data, "name") ?? ""}</>
+  const name = textAt(data, "name")
+  if (slug === undefined) return <>{key ?? textAt(data, "url") ?? name ?? ""}</>
   if (type.endsWith("_DELETED")) return <Code>{slug}</Code>
-  if (type.startsWith("CUSTOMER_")) return <RecordLink kind="customer" slug={slug} />
-  if (type.startsWith("INSTANCE_")) return <RecordLink kind="instance" slug={slug} />
-  if (type.startsWith("LICENSE_")) return <RecordLink kind="license" slug={slug} />
-  if (type.startsWith("ENTITLEMENT_GROUP_")) return <RecordLink kind="entitlementGroup" slug={slug} />
-  if (type.startsWith("ENTITLEMENT_")) return <RecordLink kind="entitlement" slug={slug} />
-  if (type.startsWith("DEPLOYMENT_ZONE_")) return <RecordLink kind="zone" slug={slug} />
+  if (type.startsWith("CUSTOMER_")) return <NamedLink kind="customer" slug={slug} name={name} />
+  if (type.startsWith("INSTANCE_")) return <NamedLink kind="instance" slug={slug} name={name} />
+  if (type.startsWith("LICENSE_")) return <NamedLink kind="license" slug={slug} name={name} />
+  if (type.startsWith("ENTITLEMENT_GROUP_")) return <NamedLink kind="entitlementGroup" slug={slug} name={name} />
+  if (type.startsWith("ENTITLEMENT_")) return <NamedLink kind="entitlement" slug={slug} name={name} />
+  if (type.startsWith("DEPLOYMENT_ZONE_")) return <NamedLink kind="zone" slug={slug} name={name} />
   if (type === "RELEASE_CREATED") return <RecordLink kind="release" slug={slug} />
   if (type === "COMPONENT_CREATED") return <RecordLink kind="component" slug={slug} />
   return <Code>{slug}</Code>
@@ -147,6 +149,7 @@ export const EventList = ({
     <>
       <DataTable
         label={label}
+        unit="event"
         columns={columnsFor(setOpened)}
         rows={limit === undefined ? rows : { ...rows, rows: rows.rows?.slice(0, limit), hasMore: false }}
         rowKey={({ id }) => id}

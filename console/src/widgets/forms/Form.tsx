@@ -40,8 +40,14 @@ export const messageAt = (
 /** The errors of a body that the service refused. */
 export const errorsOf = (error: unknown): ReadonlyArray<FieldError> => (error instanceof Problem ? error.errors : [])
 
-/** The message for a field of the body, if the service found something wrong there. */
-export const errorAt = (error: unknown, name: string): string | undefined => messageAt(errorsOf(error), `body.${name}`)
+const LENGTH = /^must be 1 to (\d+) characters$/
+
+/** The message for a field of the body, if the service found something wrong there. That of a name says what to do. */
+export const errorAt = (error: unknown, name: string): string | undefined => {
+  const message = messageAt(errorsOf(error), `body.${name}`)
+  const limit = name === "name" ? LENGTH.exec(message ?? "")?.[1] : undefined
+  return limit === undefined ? message : t.common.enterName(limit)
+}
 
 /** What the field of a form takes, by its name in the body: its text, and what the service found wrong there. */
 export const fieldsOf =

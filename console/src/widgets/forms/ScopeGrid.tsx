@@ -92,6 +92,7 @@ export const ScopeGrid = <S extends Scope>({
         </tbody>
       </table>
       <p className="hint">{t.notHeld}</p>
+      {!actions.includes("delete") && <p className="hint">{t.writeDeletes}</p>}
       {chosen.length === 0 && <p className="muted">{t.noScopes}</p>}
       {error !== undefined && <p className="field-error">{error}</p>}
     </fieldset>

@@ -33,5 +33,6 @@ export const t = {
   allModules: "All modules",
   presets: "Presets",
   notHeld: "You can grant only scopes that you have. The others are disabled.",
+  writeDeletes: "Write includes deleting. No operation of this API needs a scope that begins with delete.",
   scopeOf: (action: string, module: string) => `${action}: ${module}`,
 } as const

@@ -1,5 +1,6 @@
 /** The records that a customer or an instance has in other systems, with what failed last. */
 import type { Customer } from "../../kernel/Contract.ts"
+import { connectorTitle } from "../../kernel/Formats.ts"
 import { t as common } from "../../kernel/texts.en.ts"
 import { Facts } from "../Page.tsx"
 import { Empty } from "../States.tsx"
@@ -15,7 +16,9 @@ export const Integrations = ({ records }: { readonly records: Customer["integrat
       {entries.map(([name, record]) => (
         <section key={name} className="stack">
           <h2>
-            <RecordLink kind="connector" slug={name} />
+            <RecordLink kind="connector" slug={name}>
+              {connectorTitle(name)}
+            </RecordLink>
           </h2>
           {record.last_error !== null && record.last_error !== "" && (
             <Tag tone="danger">

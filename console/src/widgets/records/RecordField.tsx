@@ -86,7 +86,17 @@ export const RecordField = ({
   })
   const choices = found.data?.map(({ name, slug }) => ({ id: slug, title: name, detail: slug })) ?? []
   const isSearching = isAllowed && (q !== text || found.isFetching)
-  return <SuggestField {...field} isCode choices={choices} isSearching={isSearching} />
+  // The field holds the slug; the name of the record is below it.
+  const chosen = choices.find(({ id }) => id === text)
+  return (
+    <SuggestField
+      {...field}
+      {...(chosen === undefined ? {} : { hint: chosen.title })}
+      isCode
+      choices={choices}
+      isSearching={isSearching}
+    />
+  )
 }
 
 /** A zone by its id, which has no path of its own: all zones are read. */

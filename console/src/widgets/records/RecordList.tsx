@@ -5,7 +5,7 @@ import type { Rows } from "../../kernel/Queries.ts"
 import { useUrl } from "../../kernel/Url.ts"
 import { CreateButton } from "../Button.tsx"
 import { DataTable } from "../DataTable.tsx"
-import type { Column } from "../DataTable.tsx"
+import type { Column, Unit } from "../DataTable.tsx"
 import { PageHead } from "../Page.tsx"
 import { EmptyList, ReadOnly } from "../States.tsx"
 
@@ -19,6 +19,7 @@ export const RecordList = <T extends { readonly id: string }>({
   note = !mayWrite && <ReadOnly />,
   rows,
   texts: { create, empty, emptyDetail, title },
+  unit,
 }: {
   readonly texts: {
     readonly title: string
@@ -26,6 +27,7 @@ export const RecordList = <T extends { readonly id: string }>({
     readonly empty: string
     readonly emptyDetail: string
   }
+  readonly unit: Unit
   readonly columns: ReadonlyArray<Column<T>>
   readonly rows: Rows<T>
   /** Whether the button that creates a record is there. */
@@ -50,6 +52,7 @@ export const RecordList = <T extends { readonly id: string }>({
       {children !== undefined && <div className="filters">{children}</div>}
       <DataTable
         label={title}
+        unit={unit}
         columns={columns}
         rows={rows}
         rowKey={({ id }) => id}

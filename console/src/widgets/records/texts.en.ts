@@ -1,4 +1,6 @@
 export const t = {
+  customer: "Customer",
+  license: "License",
   activity: "Activity",
   nothing: "nothing",
   data: "Data of the event",

@@ -24,7 +24,7 @@ export const references = Effect.gen(function* () {
   const customerOf = Effect.fnUntraced(function* (organizationId: OrganizationId, naming: Reference) {
     const customer = yield* customers.lockShared(organizationId, { [naming.property]: naming.value })
     return Option.isSome(customer)
-      ? { customerId: customer.value.id, customerSlug: customer.value.slug }
+      ? { customerId: customer.value.id, customerSlug: customer.value.slug, customerName: customer.value.name }
       : yield* unknownName("customer", naming)
   })
 
@@ -40,7 +40,7 @@ export const references = Effect.gen(function* () {
     const kind = naming.property === "licenseFamilySlug" ? "license family with a published version" : "license"
     const named = yield* licenses.resolve(organizationId, { [naming.property]: naming.value })
     if (Option.isNone(named)) return yield* unknownName(kind, naming)
-    const chosen = { licenseId: named.value.id, licenseSlug: named.value.slug }
+    const chosen = { licenseId: named.value.id, licenseSlug: named.value.slug, licenseName: named.value.name }
     if (named.value.id === options.assigned) return chosen
     if (isAddOn(named.value)) return yield* invalid(`body.${naming.property}`, NO_ADD_ON, naming.value)
     const license = yield* licenses.lock(organizationId, named.value.id)

@@ -63,7 +63,7 @@ export const page = ({ body, current, kind, path, scripts, title }: PageOptions)
 <body class="${kind}">
 <header class="bar">
 <a class="brand" href="${root}docs/pages">Keyshelf</a>
-<nav aria-label="Documentation">${entries.join("")}</nav>
+<nav aria-label="Documentation">${entries.join("")}<a href="${root}console">Console</a></nav>
 <search><input id="search" type="search" placeholder="Search the guides" aria-label="Search the guides" autocomplete="off" spellcheck="false"><ul id="results" hidden></ul></search>
 </header>
 ${body}
