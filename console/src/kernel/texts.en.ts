@@ -96,7 +96,7 @@ export const t = {
     backTo: (list: string) => `Back to ${list.toLowerCase()}`,
     notFound: "Page not found",
     notFoundDetail: "The link may be old, or the record was deleted.",
-    learnMore: "Learn more",
+    readGuide: "Read the guide",
     noMatch: "Nothing matches the filter",
     noMatchDetail: "Change or clear the filter to see more.",
   },

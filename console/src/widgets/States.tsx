@@ -54,17 +54,17 @@ export const Empty = ({
     <p className="empty-title">{title}</p>
     {children !== undefined && <p>{children}</p>}
     {action}
-    {isGuided && <LearnMore />}
+    {isGuided && <GuideLink />}
   </div>
 )
 
 /** A link to the guide of the screen. */
-const LearnMore = () => {
+const GuideLink = () => {
   const guide = useMatches().at(-1)?.staticData.guide
   if (guide === undefined) return null
   return (
     <a href={guide} target="_blank" rel="noreferrer">
-      {t.states.learnMore}
+      {t.states.readGuide}
     </a>
   )
 }

@@ -57,7 +57,7 @@ describeConsole("the console: names", (it) => {
       yield* Effect.promise(async () => {
         await signIn(page, core, empty.token)
         await open(page, core, "/webhooks")
-        const link = page.getByRole("link", { name: "Learn more" })
+        const link = page.getByRole("link", { name: "Read the guide" })
         await link.waitFor()
         const guide = String(await link.getAttribute("href"))
         assert.strictEqual(guide, "/docs/pages/webhooks")
