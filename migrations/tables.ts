@@ -146,6 +146,7 @@ export const tables: ReadonlyArray<Table> = [
   { name: "license_families", owner: "licenses", placement: "distributed", removal: "by-organization" },
   { name: "entitlement_group_members", owner: "groups", placement: "distributed", removal: "by-organization" },
   { name: "entitlement_groups", owner: "groups", placement: "distributed", removal: "by-organization" },
+  { name: "release_requirements", owner: "releases", placement: "distributed", removal: "by-organization" },
   { name: "entitlements", owner: "entitlements", placement: "distributed", removal: "by-organization" },
   // Triggers on entitlements and licenses store a new version for each deleted row, so it goes after them.
   {
@@ -159,6 +160,7 @@ export const tables: ReadonlyArray<Table> = [
   { name: "deployment_zones", owner: "zones", placement: "distributed", removal: "by-organization" },
   { name: "release_components", owner: "releases", placement: "distributed", removal: "by-organization" },
   { name: "releases", owner: "releases", placement: "distributed", removal: "by-organization" },
+  { name: "component_images", owner: "components", placement: "distributed", removal: "by-organization" },
   { name: "components", owner: "components", placement: "distributed", removal: "by-organization" },
   { name: "connector_activations", owner: "connectors", placement: "distributed", removal: "by-organization" },
   { name: "connector_settings", owner: "connectors", placement: "distributed", removal: "by-organization" },

@@ -35,6 +35,7 @@ import { SigningKeysApi } from "../domains/signing/Api.ts"
 import { CheckApi } from "../domains/usage/check/Api.ts"
 import { UsageEventsApi } from "../domains/usage/history/Api.ts"
 import { LeasesApi } from "../domains/usage/leases/Api.ts"
+import { InstanceReleasesApi } from "../domains/usage/releases/Api.ts"
 import { UsageApi } from "../domains/usage/reports/Api.ts"
 import { ReservationsApi } from "../domains/usage/reservations/Api.ts"
 import { DeploymentZonesApi } from "../domains/zones/Api.ts"
@@ -66,6 +67,7 @@ export class CoreApi extends Apis.core(
   ImportsApi,
   OverridesApi,
   AddOnsApi,
+  InstanceReleasesApi,
   LicenseKeysApi,
   ChangesApi,
   CheckApi,

@@ -7,6 +7,7 @@ import { Override } from "../domains/instances/overrides/Model.ts"
 import { Grant } from "../domains/licenses/Model.ts"
 import { OfflineBundle } from "../domains/offline/bundles/Model.ts"
 import { OfflineLedger, uploadFields } from "../domains/offline/ledgers/Model.ts"
+import { ReleaseAccess, ReleaseReason } from "../domains/releases/Model.ts"
 import { UsageEventRecord } from "../domains/usage/history/Model.ts"
 import { UsageEntry } from "../domains/usage/ledger/Model.ts"
 import { Deployment } from "../domains/zones/Model.ts"
@@ -72,8 +73,28 @@ export const BundleOfInstance = extended("OfflineBundleOfInstance", OfflineBundl
 export const DeploymentInZone = extended(
   "DeploymentInZone",
   Deployment,
-  { deploymentZoneId: Uuid, deploymentZoneSlug: Schema.String },
+  {
+    deploymentZoneId: Uuid,
+    deploymentZoneSlug: Schema.String,
+    notAllowed: Schema.optionalKey(
+      Schema.Array(
+        Schema.Struct({ instanceSlug: Schema.String, reason: ReleaseReason }).annotate(
+          component("NotAllowedDeployment", { instanceSlug: "globex-production" }),
+        ),
+      ).annotate({
+        description:
+          "The first 100 instances of the zone that may not have the release. Events of earlier versions do not have it",
+      }),
+    ),
+  },
   { deploymentZoneSlug: "globex-berlin" },
+)
+
+export const AccessOfRelease = extended(
+  "AccessOfRelease",
+  ReleaseAccess,
+  { releaseId: Uuid, releaseSlug: Schema.String },
+  { releaseSlug: "4-2-1" },
 )
 
 export const UsageOfInstance = extended(

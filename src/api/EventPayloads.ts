@@ -25,6 +25,7 @@ import { EventRecord, isChangeName } from "../kernel/contract/Event.ts"
 import { eventNames } from "../kernel/values/EventNames.ts"
 import type { ChangeName, EventName } from "../kernel/contract/Event.ts"
 import {
+  AccessOfRelease,
   Token,
   RotatedToken,
   GrantOfLicense,
@@ -121,8 +122,10 @@ const events = {
   FEATURE_FLAG_DELETED: [FeatureFlag, "A feature flag was deleted"],
   RELEASE_CREATED: [Release, "A release was created"],
   RELEASE_DELETED: [Release, "A release was deleted"],
+  RELEASE_ACCESS_UPDATED: [AccessOfRelease, "Who may have a release was changed", { offered: false }],
   RELEASE_DEPLOYED: [DeploymentInZone, "A release was deployed to a deployment zone"],
   COMPONENT_CREATED: [Component, "A component was created"],
+  COMPONENT_IMAGES_UPDATED: [Component, "The images of a component were replaced", { images: [] }],
   COMPONENT_DELETED: [Component, "A component was deleted"],
   DEPLOYMENT_ZONE_CREATED: [DeploymentZone, "A deployment zone was created"],
   DEPLOYMENT_ZONE_UPDATED: [DeploymentZone, "A deployment zone was changed", { releaseId: null }],

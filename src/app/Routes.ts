@@ -42,6 +42,7 @@ import * as SigningHttp from "../domains/signing/Http.ts"
 import * as CheckHttp from "../domains/usage/check/Http.ts"
 import * as UsageEventsHttp from "../domains/usage/history/Http.ts"
 import * as LeasesHttp from "../domains/usage/leases/Http.ts"
+import * as InstanceReleasesHttp from "../domains/usage/releases/Http.ts"
 import * as ReportsHttp from "../domains/usage/reports/Http.ts"
 import * as ReservationsHttp from "../domains/usage/reservations/Http.ts"
 import * as EndpointsHttp from "../domains/webhooks/endpoints/Http.ts"
@@ -86,6 +87,7 @@ const coreHandlers = Layer.mergeAll(
   InstancesHttp.instances,
   OverridesHttp.overrides,
   AddOnsHttp.addOns,
+  InstanceReleasesHttp.instanceReleases,
   LicenseKeysHttp.licenseKeys,
   ChangesHttp.changes,
   IntegrationsHttp.customerIntegrations,

@@ -63,6 +63,7 @@ const fromLaterDomains = Layer.mergeAll(
   Integrations.ports,
   Instances.ports,
   Groups.ports,
+  Usage.ports,
 )
 
 /** The repositories whose statements have a form for each kind of database, for one server. */
@@ -111,10 +112,10 @@ export const servicesOn = (repositories: Repositories) =>
     .pipe(
       Layer.provideMerge(Customers.layer),
       Layer.provideMerge(Licenses.layer),
-      Layer.provideMerge(Groups.layer),
-      Layer.provideMerge(Entitlements.layer),
       Layer.provideMerge(Zones.layer),
       Layer.provideMerge(Releases.layer),
+      Layer.provideMerge(Groups.layer),
+      Layer.provideMerge(Entitlements.layer),
       Layer.provideMerge(Components.layer),
       Layer.provideMerge(Connectors.layer),
       Layer.provideMerge(Metadata.layer),

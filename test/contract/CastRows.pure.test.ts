@@ -51,7 +51,7 @@ const inResponses: Casts = {
   "organizations/Repo.ts": ["Organization"],
   "overview/Repo.ts": ["EndingAccess"],
   "people/Repo.ts": ["MemberRow", "MembershipRow", "User"],
-  "releases/Repo.ts": ["LinkedComponent", "ReleaseRow", "{ readonly slug: string }"],
+  "releases/Repo.ts": ["LinkedComponent", "{ readonly slug: string }"],
   "usage/InstanceUsageRepo.ts": ["AffectedInstance"],
   "usage/history/Repo.ts": ["EventRow"],
   "usage/history/RollupsRepo.ts": ["HistoryRow"],

@@ -19,6 +19,7 @@ const DECLARED = [
   "connectors.deactivate",
   "customers.delete",
   "deploymentZones.delete",
+  "deploymentZones.update",
   "entitlements.delete",
   "instances.delete",
   "instances.update",
@@ -35,6 +36,7 @@ const DECLARED = [
   "metadataFields.update",
   "offlineBundles.revoke",
   "releases.delete",
+  "releases.updateAccess",
 ]
 
 /** A hash of all rows of each table. */

@@ -8,6 +8,8 @@ import { populate, scenarioOf } from "./scenarios.ts"
 const OPEN = [
   "changes.follow",
   "check.check",
+  "instanceReleases.get",
+  "instanceReleases.list",
   "instances.get",
   "leases.acquire",
   "leases.list",
@@ -34,7 +36,7 @@ const OPEN = [
   "usageEvents.list",
 ]
 
-const ALL_SCOPES = ["read:instances", "write:instances", "read:feature_flags", "read:licenses"]
+const ALL_SCOPES = ["read:instances", "write:instances", "read:feature_flags", "read:licenses", "read:releases"]
 
 const open = Effect.gen(function* () {
   const service = yield* TestService

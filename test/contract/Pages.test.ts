@@ -38,6 +38,7 @@ const SINGLE: ReadonlyArray<string> = [
   "instanceIntegrations.list",
   "overrides.list",
   "addOns.list",
+  "instanceReleases.list",
   "offlineLedgers.list",
   "tranches.list",
   "webhookHistory.list",

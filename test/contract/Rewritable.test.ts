@@ -57,7 +57,13 @@ layer(TestService.layer, { excludeTestServices: true })("a record that was read"
       }
       assert.sameMembers(
         updates.map(({ id }) => id).filter((id) => !written.includes(id)),
-        ["licenseEntitlements.update", "memberships.update", "metadataFields.update"],
+        [
+          "components.setImages",
+          "licenseEntitlements.update",
+          "memberships.update",
+          "metadataFields.update",
+          "releases.updateAccess",
+        ],
       )
     }),
   )

@@ -97,7 +97,11 @@ export const populate = Effect.fnUntraced(function* (options: {
   const draft = yield* post("/licenses", { name: "Next", type: "PAID", familySlug: "pro", lifecycleState: "DRAFT" })
   const old = yield* post("/licenses", { name: "Old", type: "PAID", familySlug: "pro" })
   const archived = yield* post(`/licenses/${old.slug}/archive`, {})
-  const release = yield* post("/releases", { version: "1.0.0", componentIds: [component.id] })
+  const release = yield* post("/releases", {
+    version: "1.0.0",
+    componentIds: [component.id],
+    access: { offered: true },
+  })
   const zone = yield* post("/deployment-zones", { name: "Production", type: "production", releaseId: release.id })
   const metadataField = yield* post("/metadata-fields", {
     key: "region",

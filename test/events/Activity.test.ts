@@ -75,8 +75,11 @@ const appearsUnder: Readonly<Record<EventName, ReadonlyArray<Under>>> = {
   FEATURE_FLAG_DELETED: own,
   RELEASE_CREATED: own,
   RELEASE_DELETED: own,
+  // It has no id of its own: it is found under its release.
+  RELEASE_ACCESS_UPDATED: [],
   RELEASE_DEPLOYED: ["own", "zone"],
   COMPONENT_CREATED: own,
+  COMPONENT_IMAGES_UPDATED: own,
   COMPONENT_DELETED: own,
   DEPLOYMENT_ZONE_CREATED: own,
   DEPLOYMENT_ZONE_UPDATED: own,

@@ -40,6 +40,7 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
         deploymentZoneName: "Hamburg",
         ...term,
         graceDays: null,
+        endMaintenanceDate: null,
         metadata: {},
         integrations: {},
         createdAt: created.body.createdAt,

@@ -31,6 +31,15 @@ layer(TestService.layer, { excludeTestServices: true })("releases", (it) => {
         description: "spring",
         componentIds,
         components: [c, a, b],
+        releasedAt: created.body.createdAt,
+        access: {
+          offered: false,
+          entitlements: [],
+          withdrawnAt: null,
+          withdrawnReason: null,
+          updatedAt: null,
+          updatedBy: null,
+        },
         createdAt: created.body.createdAt,
         createdBy: { id: created.body.createdBy.id, name: "system:platform" },
       })

@@ -63,6 +63,8 @@ layer(TestService.layer, { excludeTestServices: true })("deployment zones", (it)
         type: "production",
         metadata: {},
         releaseId: null,
+        releaseSlug: null,
+        releaseAccess: "WARN",
         createdAt: body.createdAt,
         updatedAt: body.createdAt,
         createdBy: { id: body.createdBy.id, name: "system:platform" },

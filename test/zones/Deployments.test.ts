@@ -57,6 +57,7 @@ layer(TestService.layer, { excludeTestServices: true })("deployments", (it) => {
         ...entry,
         deploymentZoneId: created.body.id,
         deploymentZoneSlug: "plant",
+        notAllowed: [],
       })
       assert.strictEqual((yield* core("GET", "/deployment-zones/plant")).body.releaseId, id)
     }),

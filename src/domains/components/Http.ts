@@ -16,6 +16,7 @@ export const components = handlersOf(
       create: ({ payload }) =>
         Effect.map(components.create(payload), (component) => created(`/api/components/${component.slug}`, component)),
       get: ({ params }) => components.get(params.componentSlug),
+      setImages: ({ params, payload }) => components.setImages(params.componentSlug, payload),
       delete: ({ params }) => components.delete(params.componentSlug),
     })
   }),

@@ -1,19 +1,20 @@
 /** Use cases of components. */
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Equal, Layer, Option } from "effect"
 import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
 import { newId } from "../../kernel/values/Identifiers.ts"
-import { byId, Cursors } from "../../kernel/contract/Page.ts"
+import { byId, Cursors, filtersOf } from "../../kernel/contract/Page.ts"
 import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
-import { invalid, noSuch } from "../../kernel/contract/Problem.ts"
+import { failWithErrors, invalid, noSuch } from "../../kernel/contract/Problem.ts"
 import type { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { slugify, insertWithFreeSlug } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import { DeletionBlockers } from "../../kernel/ports/DeletionBlockers.ts"
 import { ComponentNotFound, CreateComponentSlugTaken, DeleteComponentLinkedToRelease } from "./Errors.ts"
-import type { Component, CreateComponent } from "./Model.ts"
+import type { Component, ComponentFilters, ComponentImages, CreateComponent } from "./Model.ts"
 import { ComponentsRepo } from "./Repo.ts"
+import { repeatedRepositoryErrors } from "./Rules.ts"
 
 const notFound = (slug: string) => new ComponentNotFound({ detail: noSuch("component", slug) })
 
@@ -27,14 +28,83 @@ export class Components extends Context.Service<
     ) => Effect.Effect<Component, ValidationFailed | CreateComponentSlugTaken, Caller>
     /** The component with a slug. */
     readonly get: (slug: string) => Effect.Effect<Component, ComponentNotFound, Caller>
-    /** A page of components, newest first. */
-    readonly list: (request: PageRequest) => Effect.Effect<Page<Component>, InvalidCursor, Caller>
+    /** A page of the components that match all filters, newest first. */
+    readonly list: (request: PageRequest & ComponentFilters) => Effect.Effect<Page<Component>, InvalidCursor, Caller>
+    /** Replaces all images of a component. The same images again change nothing and emit no event. */
+    readonly setImages: (
+      slug: string,
+      input: ComponentImages,
+    ) => Effect.Effect<ComponentImages, ValidationFailed | ComponentNotFound, Caller>
     /** Deletes a component that no release contains. */
     readonly delete: (slug: string) => Effect.Effect<void, ComponentNotFound | DeleteComponentLinkedToRelease, Caller>
   }
 >()("keyshelf/components/Components") {
   static readonly layer = Layer.suspend(() => Layer.effect(Components, make))
 }
+
+/** Creates a component with its event in one statement. Its images take another one, so that both commit or none. */
+const creation = Effect.gen(function* () {
+  const repo = yield* ComponentsRepo
+  const events = yield* Events
+  const transactions = yield* Transactions
+
+  return Effect.fn("Components.create")(function* (input: CreateComponent) {
+    const caller = yield* Caller
+    const { organizationId } = caller
+    const previous = input.previousComponentId ?? null
+    const images = input.images ?? []
+    yield* failWithErrors(repeatedRepositoryErrors(images))
+    const component = {
+      id: yield* newId,
+      name: input.name,
+      version: input.version,
+      description: input.description ?? null,
+      previousComponentId: previous,
+      images,
+      createdAt: yield* now,
+      createdBy: caller.actor,
+    }
+    if (previous !== null && !(yield* repo.exists(organizationId, previous))) {
+      return yield* invalid("body.previousComponentId", "must be the id of an existing component", previous)
+    }
+    const store = (record: Component) =>
+      events.emitWith(repo.insertStatement(organizationId, record), caller, "COMPONENT_CREATED", record)
+    const stored = insertWithFreeSlug({
+      explicit: input.slug,
+      suggested: slugify(`${input.name}-${input.version}`, "component"),
+      insert: (slug) => store({ ...component, slug }),
+      taken: (slug) =>
+        new CreateComponentSlugTaken({ detail: `Another component has the slug "${slug}". Choose a different slug.` }),
+    })
+    const slug = yield* images.length === 0
+      ? stored
+      : transactions.run(Effect.tap(stored, () => repo.replaceImages(organizationId, component.id, images)))
+    return { ...component, slug }
+  })
+})
+
+/** Replaces the images of a component. */
+const imaging = Effect.gen(function* () {
+  const repo = yield* ComponentsRepo
+  const events = yield* Events
+  const transactions = yield* Transactions
+
+  return Effect.fn("Components.setImages")(function* (slug: string, { images }: ComponentImages) {
+    const caller = yield* Caller
+    yield* failWithErrors(repeatedRepositoryErrors(images))
+    return yield* transactions.run(
+      Effect.gen(function* () {
+        const component = yield* repo.lockBySlug(caller.organizationId, slug)
+        if (Option.isNone(component)) return yield* notFound(slug)
+        if (!Equal.equals(component.value.images, images)) {
+          yield* repo.replaceImages(caller.organizationId, component.value.id, images)
+          yield* events.emitChange(caller, "COMPONENT_IMAGES_UPDATED", component.value, { ...component.value, images })
+        }
+        return { images }
+      }),
+    )
+  })
+})
 
 const make = Effect.gen(function* () {
   const repo = yield* ComponentsRepo
@@ -43,45 +113,19 @@ const make = Effect.gen(function* () {
   const transactions = yield* Transactions
   const blockers = yield* DeletionBlockers
 
-  const create = Effect.fn("Components.create")(function* (input: CreateComponent) {
-    const caller = yield* Caller
-    const previous = input.previousComponentId ?? null
-    const component = {
-      id: yield* newId,
-      name: input.name,
-      version: input.version,
-      description: input.description ?? null,
-      previousComponentId: previous,
-      createdAt: yield* now,
-      createdBy: caller.actor,
-    }
-    if (previous !== null && !(yield* repo.exists(caller.organizationId, previous))) {
-      return yield* invalid("body.previousComponentId", "must be the id of an existing component", previous)
-    }
-    const store = (record: Component) =>
-      events.emitWith(repo.insertStatement(caller.organizationId, record), caller, "COMPONENT_CREATED", record)
-    const slug = yield* insertWithFreeSlug({
-      explicit: input.slug,
-      suggested: slugify(`${input.name}-${input.version}`, "component"),
-      insert: (slug) => store({ ...component, slug }),
-      taken: (slug) =>
-        new CreateComponentSlugTaken({ detail: `Another component has the slug "${slug}". Choose a different slug.` }),
-    })
-    return { ...component, slug }
-  })
-
   const get = Effect.fnUntraced(function* (slug: string) {
     const { organizationId } = yield* Caller
     const component = yield* repo.findBySlug(organizationId, slug)
     return Option.isSome(component) ? component.value : yield* notFound(slug)
   })
 
-  const list = Effect.fn("Components.list")(function* (request: PageRequest) {
+  const list = Effect.fn("Components.list")(function* (request: PageRequest & ComponentFilters) {
     const { organizationId } = yield* Caller
+    const filters = filtersOf(request)
     return yield* cursors.page(
-      { name: "components", organizationId },
+      { name: "components", organizationId, filters },
       request,
-      (after, count) => repo.list(organizationId, after, count),
+      (after, count) => repo.list(organizationId, filters, after, count),
       byId,
     )
   })
@@ -105,5 +149,5 @@ const make = Effect.gen(function* () {
     )
   })
 
-  return { create, get, list, delete: remove }
+  return { create: yield* creation, get, list, setImages: yield* imaging, delete: remove }
 })

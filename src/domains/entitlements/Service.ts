@@ -48,7 +48,7 @@ export class Entitlements extends Context.Service<
       slug: string,
       input: UpdateEntitlement,
     ) => Effect.Effect<void, ValidationFailed | EntitlementNotFound, Caller>
-    /** Deletes an entitlement that no license grants, no override names and no usage refers to. */
+    /** Deletes an entitlement that no license grants, no release requires, no override names and no usage refers to. */
     readonly delete: (slug: string) => Effect.Effect<void, EntitlementNotFound | DeleteEntitlementInUse, Caller>
     /** The entitlement with this slug. It cannot be deleted before the transaction ends. */
     readonly lockShared: (organizationId: OrganizationId, slug: string) => Effect.Effect<Option.Option<Entitlement>>
@@ -109,6 +109,8 @@ const reasonOf = (kind: Blocking["kind"], slug: string): string => {
   switch (kind) {
     case "licenses":
       return `A license grants the entitlement "${slug}". Remove it from all licenses first.`
+    case "releases":
+      return `A release requires the entitlement "${slug}". Remove it from the access of all releases first.`
     case "overrides":
       return `An instance has an override of the entitlement "${slug}". Remove it first.`
     default:

@@ -24,11 +24,11 @@ export const eventText = ({
   `{"id":"${id}","type":"${type}","timestamp":"${instantText(timestamp)}","organizationId":"${organizationId}",` +
   `"actor":${actor},"credential":${credential},"data":${data}${previous === null ? "" : `,"previous":${previous}`}}`
 
-const RESOURCE_PROPERTIES = ["id", "slug", "instanceId", "licenseSlug", "connectorName"] as const
+const RESOURCE_PROPERTIES = ["id", "slug", "instanceId", "licenseSlug", "connectorName", "releaseId"] as const
 
 /**
  * The record that an event is about. It is the first of these properties of its data: `id`, `slug`, `instanceId`,
- * `licenseSlug`, `connectorName`. The filter `resource` compares this value, and the owner of the record (`ownerOf`).
+ * `licenseSlug`, `connectorName`, `releaseId`. The filter `resource` compares this value, and the owner of the record (`ownerOf`).
  */
 export const resourceOf = (data: object): string | null => {
   for (const property of RESOURCE_PROPERTIES) {

@@ -21,6 +21,7 @@ import { readPages } from "./Pages.ts"
 import { ImpactRepo } from "./Repo.ts"
 import type { StoredValue } from "./Repo.ts"
 import { ChangingImpacts } from "./ChangingImpacts.ts"
+import { ReleaseImpacts } from "./ReleaseImpacts.ts"
 
 /** An impact that reads the state before the change only. */
 const before =
@@ -105,6 +106,7 @@ const make = Effect.gen(function* () {
   const repo = yield* ImpactRepo
   const migrations = yield* MigrationImpacts
   const { addOn, grant, instance } = yield* ChangingImpacts
+  const { access, deployment } = yield* ReleaseImpacts
 
   const licenseMigration: Impact = Effect.fnUntraced(function* ({ body, caller }) {
     const id = Predicate.hasProperty(body, "id") ? String(body.id) : ""
@@ -154,6 +156,8 @@ const make = Effect.gen(function* () {
     "metadata-field": yield* metadataFieldImpact,
     connector,
     revocation,
+    "release-access": access,
+    deployment,
   }
 
   return { of: (kind: ImpactKind, change: Rehearsed) => impacts[kind](change) }

@@ -58,6 +58,7 @@ const INSTANCE_PROPERTIES = [
   "startLicenseDate",
   "endLicenseDate",
   "graceDays",
+  "endMaintenanceDate",
   "metadata",
 ]
 

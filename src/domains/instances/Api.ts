@@ -107,7 +107,7 @@ export class InstancesApi extends HttpApiGroup.make("instances")
         OpenApi.annotations({
           summary: "Update an instance",
           description:
-            "Omitted properties stay unchanged; `null` clears `description`, `deploymentZoneId` or `metadata`. An instance keeps its license version when that version is archived. Assigning another archived version is rejected with 409. The slug is immutable.",
+            "Omitted properties stay unchanged; `null` clears `description`, `deploymentZoneId`, `endMaintenanceDate` or `metadata`. An instance keeps its license version when that version is archived. Assigning another archived version is rejected with 409. The slug is immutable.",
         }),
       ),
     HttpApiEndpoint.delete("delete", "/instances/:instanceSlug", {

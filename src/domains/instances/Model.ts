@@ -14,6 +14,8 @@ const OwnGraceDays = Schema.NullOr(GraceDays).annotate({
   description: "Days of access after the end of the license; `null`: those of the license version",
 })
 
+const MAINTENANCE = "Releases after it are not allowed for the instance; `null`: as long as the license"
+
 export const Instance = Schema.Struct({
   id: Uuid,
   name: Schema.String,
@@ -33,6 +35,7 @@ export const Instance = Schema.Struct({
     description: "From this time on, the license grants no access; `null`: it never ends",
   }),
   graceDays: OwnGraceDays,
+  endMaintenanceDate: Schema.NullOr(Timestamp).annotate({ description: MAINTENANCE }),
   metadata: Schema.Record(Schema.String, Schema.Unknown),
   integrations: Integrations,
   createdAt: Timestamp,
@@ -53,6 +56,7 @@ export const Instance = Schema.Struct({
     startLicenseDate: "2026-01-01T00:00:00.000Z",
     endLicenseDate: "2027-01-01T00:00:00.000Z",
     graceDays: null,
+    endMaintenanceDate: null,
     metadata: { region: "eu" },
     integrations: {},
   }),
@@ -75,6 +79,7 @@ const optional = {
   deploymentZoneId: Schema.optionalKey(Schema.NullOr(Uuid)),
   metadata: Schema.optionalKey(Schema.NullOr(FreeObject)),
   graceDays: Schema.optionalKey(OwnGraceDays),
+  endMaintenanceDate: Schema.optionalKey(Schema.NullOr(TimestampInput)).annotate({ description: MAINTENANCE }),
 }
 
 /** Body of `POST /instances`. */

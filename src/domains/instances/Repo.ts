@@ -114,7 +114,8 @@ export const instanceColumns = Effect.gen(function* () {
     ${nameOf(organizationId, licensesSql, "license_id", "name")} AS "licenseName", deployment_zone_id AS "deploymentZoneId",
     ${nameOf(organizationId, zonesSql, "deployment_zone_id", "slug")} AS "deploymentZoneSlug",
     ${nameOf(organizationId, zonesSql, "deployment_zone_id", "name")} AS "deploymentZoneName",
-    start_license_date AS "startLicenseDate", end_license_date AS "endLicenseDate", grace_days AS "graceDays", metadata,
+    start_license_date AS "startLicenseDate", end_license_date AS "endLicenseDate", grace_days AS "graceDays",
+    end_maintenance_date AS "endMaintenanceDate", metadata,
     ${integrations.of(sql, "INSTANCE", "instances", organizationId)} AS integrations, created_at AS "createdAt",
     updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`
 })
@@ -203,12 +204,12 @@ const writes = (sql: PgClient.PgClient, columns: Columns) =>
     insert: (organizationId, row) =>
       returnedRow(sql`
         INSERT INTO instances (organization_id, id, name, slug, description, customer_id, license_id,
-          deployment_zone_id, start_license_date, end_license_date, grace_days, metadata, created_at, created_by, updated_at,
-          updated_by)
+          deployment_zone_id, start_license_date, end_license_date, grace_days, end_maintenance_date, metadata,
+          created_at, created_by, updated_at, updated_by)
         VALUES (${organizationId}, ${row.id}, ${row.name}, ${row.slug}, ${row.description}, ${row.customerId},
           ${row.licenseId}, ${row.deploymentZoneId}, ${row.startLicenseDate}, ${row.endLicenseDate},
-          ${row.graceDays}, ${sql.json(row.metadata)}, ${row.createdAt}, ${sql.json(row.createdBy)}, ${row.updatedAt},
-          ${sql.json(row.updatedBy)})
+          ${row.graceDays}, ${row.endMaintenanceDate}, ${sql.json(row.metadata)}, ${row.createdAt},
+          ${sql.json(row.createdBy)}, ${row.updatedAt}, ${sql.json(row.updatedBy)})
         ON CONFLICT ON CONSTRAINT instances_slug DO NOTHING
         RETURNING id`),
 
@@ -254,7 +255,8 @@ const writes = (sql: PgClient.PgClient, columns: Columns) =>
           UPDATE instances SET name = ${row.name}, description = ${row.description}, customer_id = ${row.customerId},
             license_id = ${row.licenseId}, deployment_zone_id = ${row.deploymentZoneId},
             start_license_date = ${row.startLicenseDate}, end_license_date = ${row.endLicenseDate},
-            grace_days = ${row.graceDays}, metadata = ${sql.json(row.metadata)}, updated_at = ${row.updatedAt}, updated_by = ${sql.json(row.updatedBy)}
+            grace_days = ${row.graceDays}, end_maintenance_date = ${row.endMaintenanceDate},
+            metadata = ${sql.json(row.metadata)}, updated_at = ${row.updatedAt}, updated_by = ${sql.json(row.updatedBy)}
           WHERE organization_id = ${organizationId} AND id = ${row.id}
           RETURNING ${columns(organizationId)}`),
         Option.getOrThrow,

@@ -121,6 +121,7 @@ const creation = Effect.gen(function* () {
           startLicenseDate: input.startLicenseDate,
           endLicenseDate: input.endLicenseDate,
           graceDays: input.graceDays ?? null,
+          endMaintenanceDate: input.endMaintenanceDate ?? null,
           metadata,
           integrations: {},
           createdAt: at,

@@ -75,6 +75,7 @@ export const UpsertInstance = Schema.Struct({
   deploymentZoneId: Schema.optionalKey(Schema.NullOr(Uuid)),
   startLicenseDate: Schema.optionalKey(TimestampInput),
   endLicenseDate: Schema.optionalKey(Schema.NullOr(TimestampInput)),
+  endMaintenanceDate: Schema.optionalKey(Schema.NullOr(TimestampInput)),
   ...recordProperties,
 }).annotate(component("UpsertInstance"))
 export type UpsertInstance = typeof UpsertInstance.Type
@@ -116,6 +117,7 @@ export const InstanceUpsertResult = Schema.Struct({
   deploymentZoneId: Schema.NullOr(Uuid),
   startLicenseDate: Timestamp,
   endLicenseDate: Schema.NullOr(Timestamp),
+  endMaintenanceDate: Schema.NullOr(Timestamp),
   ...resultRecordProperties,
 }).annotate(
   component("InstanceUpsertResult", {
@@ -128,6 +130,7 @@ export const InstanceUpsertResult = Schema.Struct({
     webUrl: null,
     startLicenseDate: "2026-01-01T00:00:00.000Z",
     endLicenseDate: "2027-01-01T00:00:00.000Z",
+    endMaintenanceDate: null,
   }),
 )
 export type InstanceUpsertResult = typeof InstanceUpsertResult.Type

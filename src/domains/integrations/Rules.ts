@@ -101,5 +101,6 @@ export const instanceResult = (
   deploymentZoneId: instance.deploymentZoneId,
   startLicenseDate: instance.startLicenseDate,
   endLicenseDate: instance.endLicenseDate,
+  endMaintenanceDate: instance.endMaintenanceDate,
   ...resultRecordProperties(record),
 })

@@ -16,6 +16,7 @@ export const releases = handlersOf(
       create: ({ payload }) =>
         Effect.map(releases.create(payload), (release) => created(`/api/releases/${release.slug}`, release)),
       get: ({ params }) => releases.get(params.releaseSlug),
+      updateAccess: ({ params, payload }) => releases.updateAccess(params.releaseSlug, payload),
       delete: ({ params }) => releases.delete(params.releaseSlug),
     })
   }),

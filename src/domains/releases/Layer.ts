@@ -4,10 +4,17 @@ import { blocks } from "../../kernel/ports/DeletionBlockers.ts"
 import { ReleasesRepo } from "./Repo.ts"
 import { Releases } from "./Service.ts"
 
-const blockers = blocks(
-  "component",
-  "releases",
-  Effect.map(ReleasesRepo, ({ containing }) => containing),
+const blockers = Layer.merge(
+  blocks(
+    "component",
+    "releases",
+    Effect.map(ReleasesRepo, ({ containing }) => containing),
+  ),
+  blocks(
+    "entitlement",
+    "releases",
+    Effect.map(ReleasesRepo, ({ requiring }) => requiring),
+  ),
 )
 
 /** The services of this domain on their repositories. */

@@ -2,17 +2,18 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { Events } from "../events/Service.ts"
 import { Caller } from "../../kernel/contract/Caller.ts"
-import { byId, Cursors } from "../../kernel/contract/Page.ts"
+import { byId, Cursors, filtersOf } from "../../kernel/contract/Page.ts"
 import type { Page, PageRequest } from "../../kernel/contract/Page.ts"
 import { noSuch } from "../../kernel/contract/Problem.ts"
 import type { InvalidCursor, ValidationFailed } from "../../kernel/contract/Problem.ts"
 import { Transactions } from "../../kernel/database/Transactions.ts"
 import type { OrganizationId } from "../../kernel/values/Identifiers.ts"
 import { DeletionBlockers } from "../../kernel/ports/DeletionBlockers.ts"
+import { accessChanges } from "./AccessChanges.ts"
 import { creation } from "./Creation.ts"
 import { DeleteReleaseDeployed, ReleaseNotFound } from "./Errors.ts"
 import type { CreateReleaseSlugTaken } from "./Errors.ts"
-import type { CreateRelease, Release } from "./Model.ts"
+import type { CreateRelease, Release, ReleaseAccess, ReleaseFilters, UpdateReleaseAccess } from "./Model.ts"
 import { ReleasesRepo } from "./Repo.ts"
 import type { ReleaseRow } from "./Repo.ts"
 
@@ -26,8 +27,13 @@ export class Releases extends Context.Service<
     readonly create: (input: CreateRelease) => Effect.Effect<Release, ValidationFailed | CreateReleaseSlugTaken, Caller>
     /** A release with its components. */
     readonly get: (slug: string) => Effect.Effect<Release, ReleaseNotFound, Caller>
-    /** A page of the releases, newest first. */
-    readonly list: (request: PageRequest) => Effect.Effect<Page<Release>, InvalidCursor, Caller>
+    /** A page of the releases that match all filters, newest first. */
+    readonly list: (request: PageRequest & ReleaseFilters) => Effect.Effect<Page<Release>, InvalidCursor, Caller>
+    /** Changes who may have a release. The same policy again changes nothing and emits no event. */
+    readonly updateAccess: (
+      slug: string,
+      input: UpdateReleaseAccess,
+    ) => Effect.Effect<ReleaseAccess, ValidationFailed | ReleaseNotFound, Caller>
     /** Deletes a release that no deployment zone runs. */
     readonly delete: (slug: string) => Effect.Effect<void, ReleaseNotFound | DeleteReleaseDeployed, Caller>
   }
@@ -67,12 +73,13 @@ const make = Effect.gen(function* () {
     return yield* withOwnComponents(organizationId, release.value)
   })
 
-  const list = Effect.fn("Releases.list")(function* (request: PageRequest) {
+  const list = Effect.fn("Releases.list")(function* (request: PageRequest & ReleaseFilters) {
     const { organizationId } = yield* Caller
+    const filters = filtersOf(request)
     const page = yield* cursors.page(
-      { name: "releases", organizationId },
+      { name: "releases", organizationId, filters },
       request,
-      (after, count) => repo.list(organizationId, after, count),
+      (after, count) => repo.list(organizationId, filters, after, count),
       byId,
     )
     return { ...page, items: yield* withComponents(organizationId, page.items) }
@@ -99,5 +106,5 @@ const make = Effect.gen(function* () {
     )
   })
 
-  return { create: yield* creation, get, list, delete: remove }
+  return { create: yield* creation, get, list, updateAccess: yield* accessChanges, delete: remove }
 })

@@ -27,6 +27,10 @@ import { LicenseImpact } from "./impact/Service.ts"
 import { InstanceUsageRepo } from "./InstanceUsageRepo.ts"
 import { LeasesRepo } from "./leases/Repo.ts"
 import { Leases } from "./leases/Service.ts"
+import * as Deployments from "./releases/Deployments.ts"
+import { ReleaseImpact } from "./releases/Impact.ts"
+import { ReleaseAccessRepo } from "./releases/Repo.ts"
+import { InstanceReleases } from "./releases/Service.ts"
 import { UsageReports } from "./reports/Service.ts"
 import { OfflineUsageRepo } from "./siteusage/Repo.ts"
 import { OfflineUsage } from "./siteusage/Service.ts"
@@ -58,6 +62,9 @@ const deletion = Layer.effectDiscard(
   }),
 )
 
+/** What this domain provides to earlier ones. */
+export const ports = Deployments.layer.pipe(Layer.provide(ReleaseAccessRepo.layer))
+
 /** The services of this domain. `app/Services.ts` provides those of their repositories that depend on the kind of database. */
 export const layer = Layer.mergeAll(
   Checks.layer,
@@ -68,6 +75,7 @@ export const layer = Layer.mergeAll(
   Reservations.layer,
   Leases.layer,
   LicenseImpact.layer,
+  Layer.merge(InstanceReleases.layer, ReleaseImpact.layer).pipe(Layer.provide(ReleaseAccessRepo.layer)),
   OfflineUsage.layer,
   Tranches.layer,
   UsageEvents.layer,

@@ -7,7 +7,7 @@ import { insertWithFreeSlug, slugify } from "../../kernel/values/Slug.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Events } from "../events/Service.ts"
 import { MetadataValues } from "../metadata/MetadataValues.ts"
-import { deploying } from "./Deployments.ts"
+import { deploying, runs } from "./Deployments.ts"
 import { CreateDeploymentZoneSlugTaken } from "./Errors.ts"
 import type { CreateDeploymentZone, DeploymentZone } from "./Model.ts"
 import { DeploymentZonesRepo } from "./Repo.ts"
@@ -28,6 +28,7 @@ export const creation = Effect.gen(function* () {
       description: input.description ?? null,
       type: input.type,
       metadata: input.metadata ?? {},
+      releaseAccess: input.releaseAccess ?? "WARN",
       createdAt: at,
       updatedAt: at,
       createdBy: caller.actor,
@@ -36,8 +37,8 @@ export const creation = Effect.gen(function* () {
     return yield* transactions.run(
       Effect.gen(function* () {
         yield* metadataValues.check(caller.organizationId, "DEPLOYMENT_ZONE", {}, zone.metadata)
-        const release = input.releaseId == null ? undefined : yield* lockRelease(caller.organizationId, input.releaseId)
-        const unnamed = { ...zone, releaseId: release?.id ?? null }
+        const release = yield* lockRelease(caller.organizationId, runs(null), input)
+        const unnamed = { ...zone, ...runs(release ?? null) }
         const slug = yield* insertWithFreeSlug({
           explicit: input.slug,
           suggested: slugify(input.name, "deployment-zone"),
@@ -49,7 +50,8 @@ export const creation = Effect.gen(function* () {
         })
         const record: DeploymentZone = { ...unnamed, slug }
         yield* events.emit(caller, "DEPLOYMENT_ZONE_CREATED", record)
-        if (release !== undefined) yield* recordDeployment(caller, record, release)
+        // No instance is in a new zone, so none may not have the release.
+        if (release != null) yield* recordDeployment(caller, record, release, [])
         return record
       }),
     )

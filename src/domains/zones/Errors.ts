@@ -1,5 +1,6 @@
 /** Problems of deployment zones. */
-import { DeletionProblem, Problem } from "../../kernel/contract/Problem.ts"
+import { DeletionProblem, ImpactProblem, Problem } from "../../kernel/contract/Problem.ts"
+import { DeploymentImpact } from "../../kernel/contract/dryruns/Impact.ts"
 
 export class DeploymentZoneNotFound extends Problem<DeploymentZoneNotFound>()(
   "DeploymentZone.NotFound",
@@ -16,4 +17,10 @@ export class CreateDeploymentZoneSlugTaken extends Problem<CreateDeploymentZoneS
 export class DeleteDeploymentZoneInUse extends DeletionProblem<DeleteDeploymentZoneInUse>()(
   "DeleteDeploymentZone.InUse",
   "An instance uses the deployment zone",
+) {}
+
+export class UpdateDeploymentZoneReleaseNotAllowed extends ImpactProblem<UpdateDeploymentZoneReleaseNotAllowed>()(
+  "UpdateDeploymentZone.ReleaseNotAllowed",
+  "An instance of the zone may not have the release",
+  DeploymentImpact,
 ) {}

@@ -13,6 +13,14 @@ const ZoneType = Text(1, 64).annotate({
   examples: ["production", "staging", "development"],
 })
 
+const ReleaseAccessMode = Schema.Literals(["WARN", "REFUSE"]).annotate({
+  ...component("ReleaseAccessMode", "WARN"),
+  description:
+    "What happens if an offered release is deployed that an instance of the zone may not have. `WARN` (default) stores the deployment, and its event names the instances; `REFUSE` rejects it with 409",
+})
+
+const ReleaseSlug = PathName.annotate({ description: "The release by slug, instead of `releaseId`" })
+
 export const DeploymentZone = Schema.Struct({
   id: Uuid,
   name: Schema.String,
@@ -23,6 +31,8 @@ export const DeploymentZone = Schema.Struct({
     description: "Values keyed by metadata field",
   }),
   releaseId: Schema.NullOr(Uuid).annotate({ description: "The release that the zone currently runs" }),
+  releaseSlug: Schema.NullOr(Schema.String).annotate({ description: "Its slug" }),
+  releaseAccess: ReleaseAccessMode,
   createdAt: Timestamp,
   updatedAt: Timestamp,
   createdBy: ActorReference,
@@ -34,9 +44,16 @@ export const DeploymentZone = Schema.Struct({
     description: null,
     type: "production",
     metadata: { region: "eu" },
+    releaseSlug: "2026-1",
   }),
 )
 export type DeploymentZone = typeof DeploymentZone.Type
+
+const running = {
+  releaseId: Schema.optionalKey(Schema.NullOr(Uuid)),
+  releaseSlug: Schema.optionalKey(Schema.NullOr(ReleaseSlug)),
+  releaseAccess: Schema.optionalKey(ReleaseAccessMode),
+}
 
 /** Body of `POST /deployment-zones`. */
 export const CreateDeploymentZone = Schema.Struct({
@@ -45,7 +62,7 @@ export const CreateDeploymentZone = Schema.Struct({
   description: Schema.optionalKey(Schema.NullOr(Description)),
   type: ZoneType,
   metadata: Schema.optionalKey(Schema.NullOr(FreeObject)),
-  releaseId: Schema.optionalKey(Schema.NullOr(Uuid)),
+  ...running,
 }).annotate(component("CreateDeploymentZone"))
 export type CreateDeploymentZone = typeof CreateDeploymentZone.Type
 
@@ -55,7 +72,7 @@ export const UpdateDeploymentZone = Schema.Struct({
   description: Schema.optionalKey(Schema.NullOr(Description)),
   type: Schema.optionalKey(ZoneType),
   metadata: Schema.optionalKey(Schema.NullOr(FreeObject)),
-  releaseId: Schema.optionalKey(Schema.NullOr(Uuid)),
+  ...running,
 }).annotate(component("UpdateDeploymentZone"))
 export type UpdateDeploymentZone = typeof UpdateDeploymentZone.Type
 
@@ -70,6 +87,9 @@ export interface ZoneFilters {
   readonly type?: string
   readonly release?: string
 }
+
+/** How the body of a zone names its release. */
+export type ReleaseNames = Pick<UpdateDeploymentZone, "releaseId" | "releaseSlug">
 
 /** One entry of a zone's deployment history. It remains after its release is deleted, so it copies slug and version. */
 export const Deployment = Schema.Struct({

@@ -45,7 +45,11 @@ export class DeploymentZonesRepo extends Context.Service<
     /** Deletes the zone and, by cascade, its deployments. */
     readonly delete: (organizationId: OrganizationId, id: string) => Effect.Effect<void>
     /** Finds a release and locks it: it cannot be deleted before the zone that runs it commits. */
-    readonly lockRelease: (organizationId: OrganizationId, id: string) => Effect.Effect<Option.Option<RunRelease>>
+    readonly lockRelease: (
+      organizationId: OrganizationId,
+      key: "id" | "slug",
+      name: string,
+    ) => Effect.Effect<Option.Option<RunRelease>>
     /** Adds an entry to the history of a zone. */
     readonly insertDeployment: (organizationId: OrganizationId, zoneId: string, row: Deployment) => Effect.Effect<void>
     /** The history of a zone after a position, newest first. */
@@ -62,28 +66,30 @@ export class DeploymentZonesRepo extends Context.Service<
 
 const zones = (sql: PgClient.PgClient) => {
   const pageOf = pageIds(sql, "newest")
-  const columns = sql.literal(`id, name, slug, description, type, metadata, release_id AS "releaseId",
-    created_at AS "createdAt", updated_at AS "updatedAt", created_by AS "createdBy", updated_by AS "updatedBy"`)
+  const columns = (organizationId: OrganizationId) => sql`id, name, slug, description, type, metadata, release_id AS "releaseId",
+    (SELECT * FROM ${releasesSql.byKey(sql, "slug", organizationId, "deployment_zones.release_id")} AS named) AS "releaseSlug",
+    release_access AS "releaseAccess", created_at AS "createdAt", updated_at AS "updatedAt", created_by AS "createdBy",
+    updated_by AS "updatedBy"`
 
   return {
     insert: (organizationId: OrganizationId, row: DeploymentZone) =>
       returnedRow(sql`
-        INSERT INTO deployment_zones (organization_id, id, name, slug, description, type, metadata, release_id, created_at,
-          created_by, updated_at, updated_by)
+        INSERT INTO deployment_zones (organization_id, id, name, slug, description, type, metadata, release_id,
+          release_access, created_at, created_by, updated_at, updated_by)
         VALUES (${organizationId}, ${row.id}, ${row.name}, ${row.slug}, ${row.description}, ${row.type},
-          ${sql.json(row.metadata)}, ${row.releaseId}, ${row.createdAt}, ${sql.json(row.createdBy)}, ${row.updatedAt},
-          ${sql.json(row.updatedBy)})
+          ${sql.json(row.metadata)}, ${row.releaseId}, ${row.releaseAccess}, ${row.createdAt}, ${sql.json(row.createdBy)},
+          ${row.updatedAt}, ${sql.json(row.updatedBy)})
         ON CONFLICT ON CONSTRAINT deployment_zones_slug DO NOTHING
         RETURNING id`),
 
     findBySlug: (organizationId: OrganizationId, slug: string) =>
       record<DeploymentZone>()(
-        sql`SELECT ${columns} FROM deployment_zones WHERE organization_id = ${organizationId} AND slug = ${slug}`,
+        sql`SELECT ${columns(organizationId)} FROM deployment_zones WHERE organization_id = ${organizationId} AND slug = ${slug}`,
       ),
 
     list: (organizationId: OrganizationId, filters: ZoneFilters, after: Position | null, count: number) =>
       records<DeploymentZone>()(sql`
-        SELECT ${columns} FROM deployment_zones
+        SELECT ${columns(organizationId)} FROM deployment_zones
         WHERE organization_id = ${organizationId} AND id = ANY(ARRAY(${pageOf({
           table: "deployment_zones",
           organizationId,
@@ -102,14 +108,14 @@ const zones = (sql: PgClient.PgClient) => {
 
     lockBySlug: (organizationId: OrganizationId, slug: string) =>
       decodedOne(DeploymentZone)(sql`
-        SELECT ${columns} FROM deployment_zones
+        SELECT ${columns(organizationId)} FROM deployment_zones
         WHERE organization_id = ${organizationId} AND slug = ${slug} FOR UPDATE`),
 
     update: (organizationId: OrganizationId, row: DeploymentZone) =>
       executed(sql`
         UPDATE deployment_zones SET name = ${row.name}, description = ${row.description}, type = ${row.type},
-          metadata = ${sql.json(row.metadata)}, release_id = ${row.releaseId}, updated_at = ${row.updatedAt},
-          updated_by = ${sql.json(row.updatedBy)}
+          metadata = ${sql.json(row.metadata)}, release_id = ${row.releaseId}, release_access = ${row.releaseAccess},
+          updated_at = ${row.updatedAt}, updated_by = ${sql.json(row.updatedBy)}
         WHERE organization_id = ${organizationId} AND id = ${row.id}`),
 
     running: (organizationId: OrganizationId, { id }: { readonly id: string }) =>
@@ -126,9 +132,10 @@ const zones = (sql: PgClient.PgClient) => {
 
 /** The releases that zones run, and their histories. */
 const deployments = (sql: PgClient.PgClient) => ({
-  lockRelease: (organizationId: OrganizationId, id: string) =>
+  lockRelease: (organizationId: OrganizationId, key: "id" | "slug", name: string) =>
     decodedOne(RunRelease)(sql`
-      SELECT id, slug, version FROM ${releasesSql.rows} WHERE organization_id = ${organizationId} AND id = ${id} FOR SHARE`),
+      SELECT id, slug, version FROM ${releasesSql.rows}
+      WHERE organization_id = ${organizationId} AND ${sql(key)} = ${name} FOR SHARE`),
 
   insertDeployment: (organizationId: OrganizationId, zoneId: string, row: Deployment) =>
     executed(sql`

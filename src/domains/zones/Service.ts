@@ -9,7 +9,11 @@ import { DeletionBlockers } from "../../kernel/ports/DeletionBlockers.ts"
 import { Events } from "../events/Service.ts"
 import { creation } from "./Creation.ts"
 import { DeleteDeploymentZoneInUse } from "./Errors.ts"
-import type { CreateDeploymentZoneSlugTaken, DeploymentZoneNotFound } from "./Errors.ts"
+import type {
+  CreateDeploymentZoneSlugTaken,
+  DeploymentZoneNotFound,
+  UpdateDeploymentZoneReleaseNotAllowed,
+} from "./Errors.ts"
 import { lookup } from "./Lookup.ts"
 import type { CreateDeploymentZone, Deployment, DeploymentZone, UpdateDeploymentZone, ZoneFilters } from "./Model.ts"
 import { DeploymentZonesRepo } from "./Repo.ts"
@@ -29,11 +33,18 @@ export class DeploymentZones extends Context.Service<
     readonly get: (slug: string) => Effect.Effect<DeploymentZone, DeploymentZoneNotFound, Caller>
     /** A page of the zones that match all filters, newest first. */
     readonly list: (request: PageRequest & ZoneFilters) => Effect.Effect<Page<DeploymentZone>, InvalidCursor, Caller>
-    /** Changes the properties that the body has. Another release is deployed, and joins the history of the zone. */
+    /**
+     * Changes the properties that the body has. Another release is deployed, and joins the history of the zone, unless the zone refuses
+     * releases that its instances may not have.
+     */
     readonly update: (
       slug: string,
       input: UpdateDeploymentZone,
-    ) => Effect.Effect<void, ValidationFailed | DeploymentZoneNotFound, Caller>
+    ) => Effect.Effect<
+      void,
+      ValidationFailed | DeploymentZoneNotFound | UpdateDeploymentZoneReleaseNotAllowed,
+      Caller
+    >
     /** Deletes a zone that no instance uses, with its history. */
     readonly delete: (slug: string) => Effect.Effect<void, DeploymentZoneNotFound | DeleteDeploymentZoneInUse, Caller>
     /** A page of the releases that were deployed to a zone, newest first. */

@@ -6,7 +6,7 @@ import { Transactions } from "../../kernel/database/Transactions.ts"
 import { now } from "../../kernel/values/Timestamp.ts"
 import { Events } from "../events/Service.ts"
 import { MetadataValues } from "../metadata/MetadataValues.ts"
-import { deploying } from "./Deployments.ts"
+import { deploying, runs } from "./Deployments.ts"
 import { lookup } from "./Lookup.ts"
 import { UpdateDeploymentZone } from "./Model.ts"
 import type { DeploymentZone } from "./Model.ts"
@@ -18,7 +18,7 @@ export const updating = Effect.gen(function* () {
   const events = yield* Events
   const transactions = yield* Transactions
   const zones = yield* lookup
-  const { lockRelease, recordDeployment } = yield* deploying
+  const { lockRelease, recordDeployment, requireAllowed } = yield* deploying
 
   return Effect.fn("DeploymentZones.update")(function* (slug: string, input: UpdateDeploymentZone) {
     const caller = yield* Caller
@@ -28,24 +28,22 @@ export const updating = Effect.gen(function* () {
         yield* requireUnchanged(UpdateDeploymentZone, current, input)
         const metadata = input.metadata === undefined ? current.metadata : (input.metadata ?? {})
         yield* metadataValues.check(caller.organizationId, "DEPLOYMENT_ZONE", current.metadata, metadata)
-        const releaseId = input.releaseId === undefined ? current.releaseId : (input.releaseId?.toLowerCase() ?? null)
-        const next =
-          releaseId === null || releaseId === current.releaseId
-            ? undefined
-            : yield* lockRelease(caller.organizationId, releaseId)
+        const release = yield* lockRelease(caller.organizationId, current, input)
         const updated: DeploymentZone = {
           ...current,
           name: input.name ?? current.name,
           description: input.description === undefined ? current.description : input.description,
           type: input.type ?? current.type,
           metadata,
-          releaseId,
+          ...(release === undefined ? {} : runs(release)),
+          releaseAccess: input.releaseAccess ?? current.releaseAccess,
           updatedAt: yield* now,
           updatedBy: caller.actor,
         }
+        const notAllowed = release == null ? [] : yield* requireAllowed(caller, updated, release)
         yield* repo.update(caller.organizationId, updated)
         yield* events.emitChange(caller, "DEPLOYMENT_ZONE_UPDATED", current, updated)
-        if (next !== undefined) yield* recordDeployment(caller, updated, next)
+        if (release != null) yield* recordDeployment(caller, updated, release, notAllowed)
       }),
     )
   })

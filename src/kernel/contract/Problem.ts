@@ -70,18 +70,26 @@ export const Problem =
   ): ProblemOf<Self, Code, Status> =>
     declareProblem(code, status, title, { name }) as unknown as ProblemOf<Self, Code, Status>
 
-const deletionExtensions = { impact: DeletionImpact }
+/** Declares a 409 that names other records: its `impact` is that of the rejected change. */
+export const ImpactProblem =
+  <Self>() =>
+  <const Code extends string, Impact extends Schema.Top>(
+    code: Code,
+    title: string,
+    impact: Impact,
+  ): ProblemOf<Self, Code, 409, { readonly impact: Impact }> =>
+    declareProblem(code, 409, title, { extensions: { impact } }) as unknown as ProblemOf<
+      Self,
+      Code,
+      409,
+      { readonly impact: Impact }
+    >
 
 /** Declares the 409 of a deletion that other records block. Its `impact` lists them. */
 export const DeletionProblem =
   <Self>() =>
-  <const Code extends string>(code: Code, title: string): ProblemOf<Self, Code, 409, typeof deletionExtensions> =>
-    declareProblem(code, 409, title, { extensions: deletionExtensions }) as unknown as ProblemOf<
-      Self,
-      Code,
-      409,
-      typeof deletionExtensions
-    >
+  <const Code extends string>(code: Code, title: string) =>
+    ImpactProblem<Self>()(code, title, DeletionImpact)
 
 /** The body is not JSON. */
 export class MalformedBody extends Problem<MalformedBody>()(

@@ -19,7 +19,7 @@ export interface Unordered {
 }
 
 interface PageFilters {
-  readonly table: "customers" | "deployment_zones" | "entitlements" | "instances" | "licenses"
+  readonly table: "components" | "customers" | "deployment_zones" | "entitlements" | "instances" | "licenses" | "releases"
   readonly organizationId: OrganizationId
   /** Which rows come after the previous page. */
   readonly after: Fragment
@@ -92,15 +92,16 @@ const spaced = (sql: PgClient.PgClient, text: Fragment): Fragment =>
 
 /**
  * Records whose name or slug has words that begin with the words of a text, in any order. A text without a word matches nothing, the empty
- * text everything.
+ * text everything. A release has a version instead of a name.
  */
 export const wordsIn = (
   sql: PgClient.PgClient,
   organizationId: OrganizationId,
   q: string,
+  name: "name" | "version" = "name",
 ): ReadonlyArray<Unordered> => {
   if (q === "") return []
-  const text = sql`' ' || ${folded(sql, sql.literal("name"))} || ' ' || slug`
+  const text = sql`' ' || ${folded(sql, sql.literal(name))} || ' ' || slug`
   const record = spaced(sql, text)
   const asked = sql`unnest(string_to_array(${spaced(sql, folded(sql, sql`${q}::text`))}, ' ')) AS word`
   // Separators are the only characters that patterns or queries would interpret, so that no word needs an escape.

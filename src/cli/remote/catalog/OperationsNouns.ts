@@ -150,6 +150,7 @@ export const OPERATIONS_NOUNS: ReadonlyArray<Noun> = [
       list: list("listComponents", "id", "slug", "name", "version", "createdAt"),
       get: "getComponent",
       create: "createComponent",
+      images: "setComponentImages",
       delete: "deleteComponent",
     },
   },
@@ -157,9 +158,10 @@ export const OPERATIONS_NOUNS: ReadonlyArray<Noun> = [
     name: "releases",
     about: "Releases",
     commands: {
-      list: list("listReleases", "id", "slug", "version", "createdAt"),
+      list: list("listReleases", "id", "slug", "version", "releasedAt", "createdAt"),
       get: "getRelease",
       create: "createRelease",
+      access: "updateReleaseAccess",
       delete: "deleteRelease",
     },
   },
@@ -167,7 +169,7 @@ export const OPERATIONS_NOUNS: ReadonlyArray<Noun> = [
     name: "zones",
     about: "Deployment zones, and the releases that run in them",
     commands: {
-      list: list("listDeploymentZones", "id", "slug", "type", "releaseId", "name"),
+      list: list("listDeploymentZones", "id", "slug", "type", "releaseSlug", "releaseId", "name"),
       get: "getDeploymentZone",
       create: "createDeploymentZone",
       update: "updateDeploymentZone",

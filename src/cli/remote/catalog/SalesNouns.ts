@@ -26,6 +26,14 @@ export const SALES_NOUNS: ReadonlyArray<Noun> = [
     },
   },
   {
+    name: "instance-releases",
+    about: "The releases that an instance may have, and why not the others",
+    commands: {
+      list: list("listInstanceReleases", "allowed", "reason", "explanation"),
+      get: "getInstanceRelease",
+    },
+  },
+  {
     name: "license-keys",
     about: "License keys: tokens that are confined to one instance",
     commands: {

@@ -7,7 +7,13 @@ import { instant } from "../Instants.ts"
 const JSON_COLUMNS: ReadonlyArray<string> = ["value", "overagePercent", "graceDays", "quantity"]
 
 /** The columns of times, of all kinds of rows. */
-const INSTANT_COLUMNS: ReadonlyArray<string> = ["startLicenseDate", "endLicenseDate", "startsAt", "endsAt"]
+const INSTANT_COLUMNS: ReadonlyArray<string> = [
+  "startLicenseDate",
+  "endLicenseDate",
+  "endMaintenanceDate",
+  "startsAt",
+  "endsAt",
+]
 
 /** A time as the API accepts it: a date is midnight UTC. The service reports what is wrong with other texts. */
 const instantOf = (text: string): string => (/^\d{4}-\d\d-\d\d$/.test(text) ? dateOf(text) : text)

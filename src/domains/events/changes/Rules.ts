@@ -88,8 +88,11 @@ const concerns: Readonly<Record<EventName, Concern>> = {
   MEMBERSHIP_CREATED: "nobody",
   RELEASE_CREATED: "nobody",
   RELEASE_DELETED: "nobody",
+  // Streams tell products what to check again. Whether a release is allowed is asked when it is needed.
+  RELEASE_ACCESS_UPDATED: "nobody",
   COMPONENT_CREATED: "nobody",
   COMPONENT_DELETED: "nobody",
+  COMPONENT_IMAGES_UPDATED: "nobody",
   METADATA_FIELD_CREATED: "nobody",
   METADATA_FIELD_UPDATED: "nobody",
   METADATA_FIELD_ARCHIVED: "nobody",

@@ -88,6 +88,8 @@ export const changes = Effect.gen(function* () {
           startLicenseDate: input.startLicenseDate ?? current.startLicenseDate,
           endLicenseDate: input.endLicenseDate === undefined ? current.endLicenseDate : input.endLicenseDate,
           graceDays: input.graceDays === undefined ? current.graceDays : input.graceDays,
+          endMaintenanceDate:
+            input.endMaintenanceDate === undefined ? current.endMaintenanceDate : input.endMaintenanceDate,
           metadata,
         }
         yield* requireGraceEnd(organizationId, updated, current, input)

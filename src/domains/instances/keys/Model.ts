@@ -6,7 +6,13 @@ import { Name } from "../../../kernel/values/Text.ts"
 import { TimestampInput } from "../../../kernel/values/Timestamp.ts"
 
 /** The scopes that a license key can have. */
-const licenseKeyScopes = ["read:instances", "write:instances", "read:feature_flags", "read:licenses"] as const
+const licenseKeyScopes = [
+  "read:instances",
+  "write:instances",
+  "read:feature_flags",
+  "read:licenses",
+  "read:releases",
+] as const
 
 /** The scopes of a license key for which none are requested. */
 export const DEFAULT_SCOPES = licenseKeyScopes.slice(0, 3)

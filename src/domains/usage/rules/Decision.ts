@@ -176,16 +176,25 @@ export const isWithinSoftLimit = (
 const reasonFor = (subject: CheckSubject): CheckReason => {
   const { entitlement, instance, at } = subject
   if (entitlement === null) return "ENTITLEMENT_NOT_FOUND"
-  if (isBefore(at, instance.startLicenseDate)) return "LICENSE_NOT_STARTED"
-  const hasEnded = isEnded(instance, at)
-  if (hasEnded && graceEndAt(instance, at) === null) return "LICENSE_EXPIRED"
+  const term = termReasonAt(instance, at)
+  if (term !== null && !allows(term)) return term
   const reason = reasonByGrant(entitlement.type, subject)
-  return hasEnded && allows(reason) ? "IN_GRACE" : reason
+  return term !== null && allows(reason) ? term : reason
+}
+
+/** What the term of a license says of an instant: a reason to deny, `IN_GRACE`, or `null` while the license is running. */
+export const termReasonAt = (
+  term: Term,
+  at: Date,
+): "LICENSE_NOT_STARTED" | "LICENSE_EXPIRED" | "IN_GRACE" | null => {
+  if (isBefore(at, term.startLicenseDate)) return "LICENSE_NOT_STARTED"
+  if (!isEnded(term, at)) return null
+  return graceEndAt(term, at) === null ? "LICENSE_EXPIRED" : "IN_GRACE"
 }
 
 const reasonByGrant = (type: EntitlementType, subject: CheckSubject): CheckReason => {
   const { grant } = subject
-  if (grant === null || !grantsSomething[type](grant.value)) return "NOT_GRANTED"
+  if (grant === null || !isGranted(type, grant)) return "NOT_GRANTED"
   if (!isQuantity(grant.value)) return "GRANTED"
   return reasonForAmount(grant.value, grant.overagePercent, amountAfter(subject))
 }
@@ -245,5 +254,8 @@ const grantsSomething: Record<EntitlementType, (value: Grant["value"]) => boolea
   NUMBER: isQuantity,
   CONFIG: isConfiguration,
 }
+
+/** Whether a grant has a value of the entitlement's type: `true`, a number, which may be 0, or a configuration. */
+export const isGranted = (type: EntitlementType, { value }: Grant): boolean => grantsSomething[type](value)
 
 const orZero = (quantity: BigDecimal.BigDecimal): BigDecimal.BigDecimal => BigDecimal.max(quantity, zero)

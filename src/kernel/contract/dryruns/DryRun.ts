@@ -31,7 +31,9 @@ export const CurrentDryRun = Context.Reference<Array<DryRunEvent> | undefined>(
  * `license-migration`: the instances that would be moved, and whose checks would turn;
  * `grant`, `instance`, `add-on`: whose checks would turn; `instance-deletion`: what is deleted with the instance;
  * `deletion`: nothing, because records that block it cause a rejection; `metadata-field`: whose values would be invalid;
- * `connector`: its integration records; `revocation`: offline bundles in force.
+ * `connector`: its integration records; `revocation`: offline bundles in force;
+ * `release-access`: the instances for which the decision on a release turns; `deployment`: the instances of a zone that may not have
+ * the release that it would run.
  */
 export type ImpactKind =
   | "license"
@@ -44,6 +46,8 @@ export type ImpactKind =
   | "metadata-field"
   | "connector"
   | "revocation"
+  | "release-access"
+  | "deployment"
 
 /** The impact that dry runs of an endpoint report. An endpoint with {@link DryRuns} needs it. */
 export class DryRunImpact extends Context.Service<DryRunImpact, ImpactKind>()("keyshelf/kernel/DryRunImpact") {}

@@ -50,15 +50,18 @@ export type AffectedInstance = typeof AffectedInstance.Type
 
 const figure = Schema.NullOr(Amount)
 
+/** The reason of a decision before and after a change. */
+export const ChangingReason = Schema.Struct({ before: Schema.String, after: Schema.String }).annotate(
+  component("ChangingReason", { before: "GRANTED", after: "LIMIT_REACHED" }),
+)
+
 /** A check that would be allowed instead of denied, or denied instead of allowed. */
 export const ChangingCheck = Schema.Struct({
   slug: Schema.String.annotate({ description: "Slug of the instance" }),
   entitlement: Schema.String.annotate({ description: "Slug of the entitlement" }),
   usage: figure,
   limit: figure.annotate({ description: "The limit afterwards; `null` if nothing is granted" }),
-  reason: Schema.Struct({ before: Schema.String, after: Schema.String }).annotate(
-    component("ChangingReason", { before: "GRANTED", after: "LIMIT_REACHED" }),
-  ),
+  reason: ChangingReason,
 }).annotate(component("ChangingCheck", { slug: "globex-production", entitlement: "api-calls", usage: 800, limit: 500 }))
 export type ChangingCheck = typeof ChangingCheck.Type
 
@@ -68,6 +71,22 @@ export const ChangingChecks = affectedSchema(
   ChangingCheck,
   "Entitlements of these instances whose checks (`requested: 0`) would be allowed instead of denied, or denied instead of allowed",
 )
+
+/** An instance that may not have the release of a deployment. */
+const NotAllowedInstance = Schema.Struct({
+  slug: Schema.String.annotate({ description: "Slug of the instance" }),
+  reason: Schema.String.annotate({ description: "Why it may not have the release" }),
+}).annotate(component("NotAllowedInstance", { slug: "globex-production", reason: "AFTER_MAINTENANCE" }))
+
+/** What a deployment does against the policy of an offered release. */
+export const DeploymentImpact = Schema.Struct({
+  notAllowed: affectedSchema(
+    "NotAllowedInstances",
+    NotAllowedInstance,
+    "The instances of the zone that may not have the release. None if the release is not offered",
+  ),
+}).annotate(component("DeploymentImpact"))
+export type DeploymentImpact = typeof DeploymentImpact.Type
 
 /** Records of one kind that block a deletion. */
 export const Blocking = Schema.Struct({

@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { component } from "../Component.ts"
 import { Timestamp } from "../../values/Timestamp.ts"
 import { DryRunOf } from "./DryRun.ts"
-import { affectedSchema, AffectedInstance, DeletionImpact, ChangingChecks } from "./Impact.ts"
+import { affectedSchema, AffectedInstance, DeletionImpact, ChangingChecks, ChangingReason } from "./Impact.ts"
 
 /** Of a change of a license version. */
 export const LicenseImpact = Schema.Struct({
@@ -92,6 +92,21 @@ export const ConnectorImpact = Schema.Struct({
   ),
 }).annotate(component("ConnectorImpact"))
 export type ConnectorImpact = typeof ConnectorImpact.Type
+
+const TurningRelease = Schema.Struct({
+  slug: Schema.String.annotate({ description: "Slug of the instance" }),
+  reason: ChangingReason,
+}).annotate(component("TurningRelease", { slug: "globex-production" }))
+
+/** Of a change of who may have a release. */
+export const ReleaseAccessImpact = Schema.Struct({
+  releases: affectedSchema(
+    "TurningReleases",
+    TurningRelease,
+    "Instances that may have the release afterwards and may not now, or the other way around",
+  ),
+}).annotate(component("ReleaseAccessImpact"))
+export type ReleaseAccessImpact = typeof ReleaseAccessImpact.Type
 
 /** The dry run of a deletion that nothing blocks. */
 export const DeletionDryRun = DryRunOf("Deletion", { status: 204, body: Schema.Null, impact: DeletionImpact })
