@@ -22,6 +22,7 @@ const FIELDS = [
   "startLicenseDate",
   "endLicenseDate",
   "graceDays",
+  "endMaintenanceDate",
   "deploymentZoneId",
   "description",
 ] as const
@@ -35,6 +36,7 @@ const valuesOf = (instance: Instance): Values => ({
   startLicenseDate: instance.startLicenseDate,
   endLicenseDate: instance.endLicenseDate ?? "",
   graceDays: instance.graceDays?.toString() ?? "",
+  endMaintenanceDate: instance.endMaintenanceDate ?? "",
   deploymentZoneId: instance.deploymentZoneId ?? "",
   description: instance.description ?? "",
 })
@@ -44,6 +46,7 @@ const bodyOf = (values: Values) => ({
   startLicenseDate: values.startLicenseDate,
   endLicenseDate: orNull(values.endLicenseDate),
   graceDays: orNullNumber(values.graceDays),
+  endMaintenanceDate: orNull(values.endMaintenanceDate),
   description: proseOrNull(values.description),
   licenseSlug: values.licenseSlug.trim(),
   deploymentZoneId: orNull(values.deploymentZoneId),
@@ -79,6 +82,7 @@ const Fields = ({
         <MomentField label={t.starts} isRequired {...field("startLicenseDate")} />
         <MomentField label={t.ends} hint={t.endsHint} {...field("endLicenseDate")} />
       </div>
+      <MomentField label={t.maintenance} hint={t.maintenanceHint} {...field("endMaintenanceDate")} />
       {mayReadZones && <ZoneField label={t.zone} hint={t.zoneHint} {...field("deploymentZoneId")} />}
       <TextField label={common.common.description} {...field("description")} />
     </>
@@ -93,6 +97,7 @@ const NEW: Values = {
   startLicenseDate: "",
   endLicenseDate: "",
   graceDays: "",
+  endMaintenanceDate: "",
   deploymentZoneId: "",
   description: "",
 }

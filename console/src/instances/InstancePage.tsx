@@ -38,6 +38,8 @@ const MetadataTab = lazy(() =>
 )
 const AddOnsTab = lazy(() => import("./AddOnsTab.tsx").then((module) => ({ default: module.AddOnsTab })))
 
+const ReleasesTab = lazy(() => import("./releases/ReleasesTab.tsx").then((module) => ({ default: module.ReleasesTab })))
+
 const DeleteInstance = ({ instance, onClose }: { readonly instance: Instance; readonly onClose: () => void }) => {
   const navigate = useNavigate()
   return (
@@ -180,6 +182,15 @@ const Loaded = ({ record: instance }: { readonly record: Instance }) => {
           },
           { id: "seats", title: t.tabs.seats, content: () => <SeatsTab instanceSlug={slug} lines={lines} /> },
           { id: "keys", title: t.tabs.keys, content: () => <KeysTab instanceSlug={slug} /> },
+          {
+            id: "releases",
+            title: t.tabs.releases,
+            content: () => (
+              <Suspense fallback={null}>
+                <ReleasesTab instanceSlug={slug} />
+              </Suspense>
+            ),
+          },
           { id: "offline", title: t.tabs.offline, content: () => <OfflineTab instanceSlug={slug} /> },
           { id: "tranches", title: t.tabs.tranches, content: () => <TranchesTab instanceSlug={slug} /> },
           {

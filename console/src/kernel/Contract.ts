@@ -110,6 +110,7 @@ export type EventRecord = Item<"GET /api/events">
 export type EventName = EventRecord["type"]
 export type Actor = EventRecord["actor"]
 export type Zone = Answer<"GET /api/deployment-zones/:deploymentZoneSlug">
+export type InstanceRelease = Item<"GET /api/instances/:instanceSlug/releases">
 export type Release = Answer<"GET /api/releases/:releaseSlug">
 export type Component = Answer<"GET /api/components/:componentSlug">
 export type FeatureFlag = Answer<"GET /api/feature-flags/:key">

@@ -14,6 +14,7 @@ import { Empty, NotAllowed } from "../widgets/States.tsx"
 import { Code } from "../widgets/Tag.tsx"
 import { descriptionColumn, releaseColumn } from "./Columns.tsx"
 import { ComponentForm } from "./ComponentForm.tsx"
+import { ImagesTab } from "./ImagesTab.tsx"
 import { nameOf, useComponents, useReleases } from "./Lists.ts"
 import { t } from "./texts.en.ts"
 
@@ -110,6 +111,7 @@ const Loaded = ({ record: component }: { readonly record: Component }) => {
       before={<Neighbours component={component} />}
       tabs={[
         { id: "releases", title: t.inReleases, content: () => <Releases component={component} /> },
+        { id: "images", title: t.images.title, content: () => <ImagesTab component={component} /> },
         activityTab(component),
       ]}
     />

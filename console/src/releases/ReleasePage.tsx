@@ -8,7 +8,8 @@ import type { Column } from "../widgets/DataTable.tsx"
 import { createdColumn, nameColumn, updatedColumn } from "../widgets/records/Columns.tsx"
 import { activityTab, Creation, deleteAction, pageOf, RecordPage } from "../widgets/records/RecordPage.tsx"
 import { Empty, NotAllowed } from "../widgets/States.tsx"
-import { Code } from "../widgets/Tag.tsx"
+import { Code, Tag } from "../widgets/Tag.tsx"
+import { AccessTab } from "./AccessTab.tsx"
 import { componentColumn, descriptionColumn } from "./Columns.tsx"
 import { DeleteRelease, DeployRelease } from "./ReleaseDialogs.tsx"
 import { t } from "./texts.en.ts"
@@ -58,6 +59,13 @@ const Loaded = ({ record: release }: { readonly record: Release }) => {
       facts={
         <>
           <Code>{release.slug}</Code>
+          <Tag tone={release.access.withdrawnAt !== null ? "danger" : release.access.offered ? "ok" : "muted"}>
+            {release.access.withdrawnAt !== null
+              ? t.access.withdrawn
+              : release.access.offered
+                ? t.access.offered
+                : t.access.notOffered}
+          </Tag>
           {release.description !== null && <span>{release.description}</span>}
           <Creation record={release} />
         </>
@@ -77,6 +85,7 @@ const Loaded = ({ record: release }: { readonly record: Release }) => {
             />
           ),
         },
+        { id: "access", title: t.access.title, content: () => <AccessTab release={release} /> },
         { id: "zones", title: t.zones, content: () => <Zones release={release} /> },
         activityTab(release),
       ]}

@@ -4,6 +4,7 @@ import type { Body, Zone } from "../kernel/Contract.ts"
 import { orUndefined, proseOrNull } from "../kernel/Inputs.ts"
 import { defined } from "../kernel/Queries.ts"
 import { useCan } from "../kernel/Scopes.ts"
+import { SelectField } from "../widgets/forms/Fields.tsx"
 import { PickField, SuggestField } from "../widgets/forms/Pick.tsx"
 import { descriptionField, nameField, recordForm, slugField } from "../widgets/forms/RecordForm.tsx"
 import type { FieldInput } from "../widgets/forms/RecordForm.tsx"
@@ -38,14 +39,24 @@ export const updateOf = ({ slug }: Zone) => {
   }
 }
 
+const AccessField = (field: FieldInput) => (
+  <SelectField
+    label={t.access}
+    choices={(["WARN", "REFUSE"] as const).map((id) => ({ id, title: t.accessModes[id] }))}
+    {...field}
+  />
+)
+
 interface Values {
   readonly name: string
   readonly type: string
   readonly description: string
+  readonly releaseAccess: string
 }
 
-const bodyOf = ({ description, name, type }: Values) => ({
+const bodyOf = ({ description, name, releaseAccess, type }: Values) => ({
   name,
+  releaseAccess: releaseAccess as Zone["releaseAccess"],
   type: type.trim(),
   description: proseOrNull(description),
 })
@@ -58,6 +69,7 @@ const forms = recordForm({
     { name: "type", Field: TypeField },
     descriptionField,
     { name: "releaseId", isOf: "new", Field: ReleaseField },
+    { name: "releaseAccess", Field: AccessField },
   ],
   valuesOf: (zone: Zone | undefined) => ({
     name: zone?.name ?? "",
@@ -65,6 +77,7 @@ const forms = recordForm({
     type: zone?.type ?? "",
     description: zone?.description ?? "",
     releaseId: "",
+    releaseAccess: zone?.releaseAccess ?? "WARN",
   }),
   create: {
     operation: "POST /api/deployment-zones",

@@ -10,6 +10,8 @@ export const t = {
   release: "Release",
   releaseFilter: "Release (slug)",
   releaseHint: "If empty, the zone runs no release yet",
+  access: "Releases that instances may not have",
+  accessModes: { WARN: "Deploy, and name the instances", REFUSE: "Refuse to deploy" },
   runs: "Runs",
   runsNothing: "Runs no release",
   empty: "No zones yet",

@@ -39,7 +39,7 @@ interface AffectedItem {
   readonly timestamp?: string
   readonly usage?: number | null
   readonly limit?: number | null
-  readonly reason?: { readonly before: string; readonly after: string }
+  readonly reason?: string | { readonly before: string; readonly after: string }
 }
 
 const figuresOf = ({ limit, usage }: AffectedItem): string =>
@@ -53,6 +53,7 @@ const lineOf = (item: AffectedItem): string => {
   const name = [kind === undefined ? undefined : words(kind), first, second, timestamp]
     .filter((part) => part !== undefined)
     .join(", ")
+  if (typeof reason === "string") return `${name}: ${words(reason)}`
   if (reason !== undefined) return `${name}: ${words(reason.before)} -> ${words(reason.after)}${figuresOf(item)}`
   return customer === undefined ? name : `${name} (${customer})`
 }

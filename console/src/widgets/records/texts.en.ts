@@ -45,6 +45,8 @@ export const t = {
     usageEvents: "Usage events that are deleted",
     reservations: "Reservations that are released",
     turning: "Checks whose result changes",
+    releases: "Instances whose access changes",
+    notAllowed: "Instances that may not have it",
     invalid: "Records whose value becomes invalid",
     integrationRecords: "Integration records",
     blocking: "Still in use by",
