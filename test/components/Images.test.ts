@@ -70,14 +70,41 @@ layer(TestService.layer, { excludeTestServices: true })("the images of a compone
       for (const repository of ["a", "acme/search", "a.b/c_d/e__f/g---h", "a".repeat(255)]) {
         assert.strictEqual((yield* put([image(repository)])).status, 200, repository)
       }
-      for (const repository of ["", "Acme/search", "acme//search", "/acme", "acme/", "a_-b", "a..b", "host:5000/a", "a".repeat(256)]) {
-        assert.deepStrictEqual(placesOf(yield* put([image(repository)])), [422, ["body.images[0].repository"]], repository)
+      for (const repository of [
+        "",
+        "Acme/search",
+        "acme//search",
+        "/acme",
+        "acme/",
+        "a_-b",
+        "a..b",
+        "host:5000/a",
+        "a".repeat(256),
+      ]) {
+        assert.deepStrictEqual(
+          placesOf(yield* put([image(repository)])),
+          [422, ["body.images[0].repository"]],
+          repository,
+        )
       }
       for (const reference of ["latest", "_1", "v1.2-rc", "a".repeat(128), `sha256:${"ab".repeat(32)}`]) {
         assert.strictEqual((yield* put([image("a", reference)])).status, 200, reference)
       }
-      for (const reference of ["", "-1", ".1", "a b", "a".repeat(129), "sha256:ab", `sha256:${"AB".repeat(32)}`, `sha512:${"ab".repeat(64)}`]) {
-        assert.deepStrictEqual(placesOf(yield* put([image("a", reference)])), [422, ["body.images[0].reference"]], reference)
+      for (const reference of [
+        "",
+        "-1",
+        ".1",
+        "a b",
+        "a".repeat(129),
+        "sha256:ab",
+        `sha256:${"AB".repeat(32)}`,
+        `sha512:${"ab".repeat(64)}`,
+      ]) {
+        assert.deepStrictEqual(
+          placesOf(yield* put([image("a", reference)])),
+          [422, ["body.images[0].reference"]],
+          reference,
+        )
       }
       assert.deepStrictEqual(placesOf(yield* put([image("a"), image("b"), image("a", "2")])), [
         422,
@@ -89,7 +116,10 @@ layer(TestService.layer, { excludeTestServices: true })("the images of a compone
       const created = yield* call("POST", "/components", { name: "x", version: "1", images: [image("a"), image("a")] })
       assert.deepStrictEqual(placesOf(created), [422, ["body.images[1].repository"]])
       assert.strictEqual((yield* call("GET", "/components/x-1")).status, 404)
-      assert.strictEqual((yield* call("PUT", "/components/none/images", { images: [] })).body.code, "Component.NotFound")
+      assert.strictEqual(
+        (yield* call("PUT", "/components/none/images", { images: [] })).body.code,
+        "Component.NotFound",
+      )
     }),
   )
 

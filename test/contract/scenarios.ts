@@ -88,7 +88,11 @@ export const populate = Effect.fnUntraced(function* (options: {
   const user = yield* operate("/platform/users", { name: "Bob" })
   const member = yield* operate("/platform/users", { name: "Anna" })
   yield* operate(`/platform/organizations/${organizationId}/memberships`, { userId: member.id, role: "MEMBER" })
-  const component = yield* post("/components", { name: "part", version: "1" })
+  const component = yield* post("/components", {
+    name: "part",
+    version: "1",
+    images: [{ repository: "acme/part", reference: "1" }],
+  })
   const entitlement = yield* post("/entitlements", { name: "API calls", slug: "api-calls", type: "NUMBER" })
   const group = yield* post("/entitlement-groups", { name: "Capacity" })
   yield* post(`/entitlement-groups/${group.slug}/entitlements`, { entitlementSlug: "api-calls" })
@@ -100,7 +104,7 @@ export const populate = Effect.fnUntraced(function* (options: {
   const release = yield* post("/releases", {
     version: "1.0.0",
     componentIds: [component.id],
-    access: { offered: true },
+    access: { offered: true, entitlements: ["api-calls"] },
   })
   const zone = yield* post("/deployment-zones", { name: "Production", type: "production", releaseId: release.id })
   const metadataField = yield* post("/metadata-fields", {

@@ -34,7 +34,20 @@ const former: Former = JSON.parse(
 )
 
 /** Properties that responses have got since. */
-const ADDED = ["customerName", "licenseName", "deploymentZoneName", "deploymentZoneSlug", "away", "pausedAt"]
+const ADDED = [
+  "customerName",
+  "licenseName",
+  "deploymentZoneName",
+  "deploymentZoneSlug",
+  "away",
+  "pausedAt",
+  "endMaintenanceDate",
+  "images",
+  "access",
+  "releasedAt",
+  "releaseSlug",
+  "releaseAccess",
+]
 
 /** What is the same in responses of any time. */
 const comparable = (body: unknown): unknown =>
@@ -65,8 +78,10 @@ layer(TestService.separate, { excludeTestServices: true })("an archive of the fo
           event_arrivals: 0,
           event_positions: placed,
           event_hashes: (former.counts["event_hashes"] ?? 0) - placed,
-          // A table that came later.
+          // Tables that came later.
+          component_images: 0,
           instance_add_ons: 0,
+          release_requirements: 0,
         })
         const usage = yield* there.sql`
           SELECT period_start, value::text, sum::text, event_count::int, voided_count::int FROM usage_totals

@@ -74,7 +74,10 @@ describe("a change of a release's access", () => {
     assert.deepStrictEqual([withdrawn.withdrawnAt, withdrawn.withdrawnReason], [now, "Data loss"])
     const later = new Date(now.getTime() + 1)
     assert.deepStrictEqual(changed(withdrawn, { withdrawn: true }, later).withdrawnAt, now)
-    assert.strictEqual(changed(withdrawn, { withdrawnReason: "Fixed in 4.2.2" }, later).withdrawnReason, "Fixed in 4.2.2")
+    assert.strictEqual(
+      changed(withdrawn, { withdrawnReason: "Fixed in 4.2.2" }, later).withdrawnReason,
+      "Fixed in 4.2.2",
+    )
     assert.isNull(changed(withdrawn, { withdrawnReason: null }, later).withdrawnReason)
     const again = changed(withdrawn, { withdrawn: false }, later)
     assert.deepStrictEqual([again.withdrawnAt, again.withdrawnReason], [null, null])

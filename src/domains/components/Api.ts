@@ -20,10 +20,12 @@ export class ComponentsApi extends HttpApiGroup.make("components")
       error: InvalidCursor,
     })
       .annotate(RequiredScope, "read:components")
-      .annotateMerge(OpenApi.annotations({
+      .annotateMerge(
+        OpenApi.annotations({
           summary: "List components",
           description: "Newest first. A filter that matches no record returns an empty page.",
-        })),
+        }),
+      ),
     HttpApiEndpoint.post("create", "/components", {
       headers: idempotencyHeaders,
       payload: CreateComponent,

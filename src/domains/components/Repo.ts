@@ -102,9 +102,7 @@ const make = Effect.map(PgClient.PgClient, (sql) =>
 
     replaceImages: (organizationId, id, images) =>
       Effect.andThen(
-        executed(
-          sql`DELETE FROM component_images WHERE organization_id = ${organizationId} AND component_id = ${id}`,
-        ),
+        executed(sql`DELETE FROM component_images WHERE organization_id = ${organizationId} AND component_id = ${id}`),
         executed(sql`
           INSERT INTO component_images (organization_id, component_id, repository, reference, ordinal)
           SELECT ${organizationId}::uuid, ${id}::uuid, image.repository, image.reference, image.ordinal

@@ -91,7 +91,8 @@ export class EntitlementsApi extends HttpApiGroup.make("entitlements")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Delete an entitlement",
-          description: "Rejected with 409 while a license grants it, a release requires it or an instance has usage of it.",
+          description:
+            "Rejected with 409 while a license grants it, a release requires it or an instance has usage of it.",
         }),
       ),
   )

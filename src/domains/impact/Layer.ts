@@ -8,4 +8,7 @@ import { ReleaseImpacts } from "./ReleaseImpacts.ts"
 export { layer as ports } from "./NamedRecordsSql.ts"
 
 /** The services of this domain on their repository. */
-export const layer = Impacts.layer.pipe(Layer.provideMerge(Layer.merge(ChangingImpacts.layer, ReleaseImpacts.layer)), Layer.provideMerge(ImpactRepo.layer))
+export const layer = Impacts.layer.pipe(
+  Layer.provideMerge(Layer.merge(ChangingImpacts.layer, ReleaseImpacts.layer)),
+  Layer.provideMerge(ImpactRepo.layer),
+)

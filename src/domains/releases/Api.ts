@@ -26,11 +26,13 @@ export class ReleasesApi extends HttpApiGroup.make("releases")
       error: InvalidCursor,
     })
       .annotate(RequiredScope, "read:releases")
-      .annotateMerge(OpenApi.annotations({
+      .annotateMerge(
+        OpenApi.annotations({
           summary: "List releases",
           description:
             "Those created last first. A filter that matches no record returns an empty page. What an instance may have is `GET /instances/{instanceSlug}/releases`.",
-        })),
+        }),
+      ),
     HttpApiEndpoint.post("create", "/releases", {
       headers: idempotencyHeaders,
       payload: CreateRelease,

@@ -46,7 +46,12 @@ export const unknownNameErrors = (list: NamedList, found: ReadonlySet<string>): 
 /** Validation errors of the body of a creation that need no look-up. */
 export const creationErrors = (input: CreateRelease, now: Date): ReadonlyArray<ValidationError> => [
   ...(input.componentIds !== undefined && input.componentSlugs !== undefined
-    ? [{ location: "body.componentSlugs", message: "must be omitted if componentIds is sent: only one of them is allowed" }]
+    ? [
+        {
+          location: "body.componentSlugs",
+          message: "must be omitted if componentIds is sent: only one of them is allowed",
+        },
+      ]
     : repetitionErrors(componentList(input))),
   ...repetitionErrors(requiredList(input.access?.entitlements, "access.entitlements")),
   ...(input.releasedAt !== undefined && input.releasedAt > now

@@ -66,7 +66,9 @@ export class DeploymentZonesRepo extends Context.Service<
 
 const zones = (sql: PgClient.PgClient) => {
   const pageOf = pageIds(sql, "newest")
-  const columns = (organizationId: OrganizationId) => sql`id, name, slug, description, type, metadata, release_id AS "releaseId",
+  const columns = (
+    organizationId: OrganizationId,
+  ) => sql`id, name, slug, description, type, metadata, release_id AS "releaseId",
     (SELECT * FROM ${releasesSql.byKey(sql, "slug", organizationId, "deployment_zones.release_id")} AS named) AS "releaseSlug",
     release_access AS "releaseAccess", created_at AS "createdAt", updated_at AS "updatedAt", created_by AS "createdBy",
     updated_by AS "updatedBy"`

@@ -25,9 +25,7 @@ export const namedRelease = (
     slug: releaseSlug === current.releaseSlug ? undefined : releaseSlug,
   }
   if (changed.id === undefined) {
-    return Result.succeed(
-      changed.slug == null ? changed.slug : { property: "releaseSlug", value: changed.slug },
-    )
+    return Result.succeed(changed.slug == null ? changed.slug : { property: "releaseSlug", value: changed.slug })
   }
   if (changed.slug === undefined) {
     return Result.succeed(changed.id === null ? null : { property: "releaseId", value: changed.id })

@@ -40,11 +40,7 @@ export class DeploymentZones extends Context.Service<
     readonly update: (
       slug: string,
       input: UpdateDeploymentZone,
-    ) => Effect.Effect<
-      void,
-      ValidationFailed | DeploymentZoneNotFound | UpdateDeploymentZoneReleaseNotAllowed,
-      Caller
-    >
+    ) => Effect.Effect<void, ValidationFailed | DeploymentZoneNotFound | UpdateDeploymentZoneReleaseNotAllowed, Caller>
     /** Deletes a zone that no instance uses, with its history. */
     readonly delete: (slug: string) => Effect.Effect<void, DeploymentZoneNotFound | DeleteDeploymentZoneInUse, Caller>
     /** A page of the releases that were deployed to a zone, newest first. */

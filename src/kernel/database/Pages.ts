@@ -19,7 +19,14 @@ export interface Unordered {
 }
 
 interface PageFilters {
-  readonly table: "components" | "customers" | "deployment_zones" | "entitlements" | "instances" | "licenses" | "releases"
+  readonly table:
+    | "components"
+    | "customers"
+    | "deployment_zones"
+    | "entitlements"
+    | "instances"
+    | "licenses"
+    | "releases"
   readonly organizationId: OrganizationId
   /** Which rows come after the previous page. */
   readonly after: Fragment

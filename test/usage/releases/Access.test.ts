@@ -58,7 +58,10 @@ layer(TestService.layer, { excludeTestServices: true })("the access of a release
       assert.isTrue((yield* decision("1-0")).allowed)
       // The same again is no change.
       const last = yield* lastEvent("RELEASE_ACCESS_UPDATED")
-      assert.deepStrictEqual(yield* access("1-0", { offered: true, entitlements: ["updates"], withdrawn: false }), again)
+      assert.deepStrictEqual(
+        yield* access("1-0", { offered: true, entitlements: ["updates"], withdrawn: false }),
+        again,
+      )
       assert.strictEqual((yield* lastEvent("RELEASE_ACCESS_UPDATED")).id, last.id)
     }),
   )
@@ -176,14 +179,20 @@ layer(TestService.layer, { excludeTestServices: true })("the maintenance of an i
   it.effect("is set, changed and cleared as the other terms, with the value before in the event", () =>
     Effect.gen(function* () {
       const { does, instance, lastEvent } = yield* createVendor
-      const created = yield* instance("kept", "globex", "pro", { ...running, endMaintenanceDate: "2026-03-31T00:00:00Z" })
+      const created = yield* instance("kept", "globex", "pro", {
+        ...running,
+        endMaintenanceDate: "2026-03-31T00:00:00Z",
+      })
       assert.strictEqual(created.endMaintenanceDate, "2026-03-31T00:00:00.000Z")
       const changed = yield* does("PATCH", "/instances/kept", { endMaintenanceDate: "2027-03-31T00:00:00Z" })
       assert.strictEqual(changed.endMaintenanceDate, "2027-03-31T00:00:00.000Z")
       const event = yield* lastEvent("INSTANCE_UPDATED")
       assert.deepStrictEqual(event.previous, { endMaintenanceDate: "2026-03-31T00:00:00.000Z" })
       assert.strictEqual(event.data.endMaintenanceDate, "2027-03-31T00:00:00.000Z")
-      assert.strictEqual((yield* does("PATCH", "/instances/kept", { name: "Kept" })).endMaintenanceDate, changed.endMaintenanceDate)
+      assert.strictEqual(
+        (yield* does("PATCH", "/instances/kept", { name: "Kept" })).endMaintenanceDate,
+        changed.endMaintenanceDate,
+      )
       const dry = yield* does("PATCH", "/instances/kept?dryRun=true", { endMaintenanceDate: null })
       assert.isNull(dry.body.endMaintenanceDate)
       assert.isNull((yield* does("PATCH", "/instances/kept", { endMaintenanceDate: null })).endMaintenanceDate)

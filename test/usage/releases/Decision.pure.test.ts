@@ -137,11 +137,10 @@ const required = (more: Partial<RequiredTerms>) => decideByFacts({ ...facts, req
 describe("a required entitlement", () => {
   it("is granted by true, by a configuration, and by a limit other than 0", () => {
     const grants = (type: RequiredTerms["type"], granted: string | null) => required({ type, granted }).allowed
-    assert.deepStrictEqual([grants("BOOLEAN", "true"), grants("BOOLEAN", "false"), grants("BOOLEAN", null)], [
-      true,
-      false,
-      false,
-    ])
+    assert.deepStrictEqual(
+      [grants("BOOLEAN", "true"), grants("BOOLEAN", "false"), grants("BOOLEAN", null)],
+      [true, false, false],
+    )
     assert.deepStrictEqual([grants("CONFIG", "{}"), grants("CONFIG", null)], [true, false])
     assert.deepStrictEqual(
       ["0", "0.00", "1", "0.001", "-1"].map((limit) => grants("NUMBER", limit)),
@@ -151,7 +150,14 @@ describe("a required entitlement", () => {
 
   it("names everything that is missing", () => {
     const decided = decideByFacts(
-      { ...facts, required: [{ ...terms, entitlement: "a", granted: null }, terms, { ...terms, entitlement: "z", granted: "false" }] },
+      {
+        ...facts,
+        required: [
+          { ...terms, entitlement: "a", granted: null },
+          terms,
+          { ...terms, entitlement: "z", granted: "false" },
+        ],
+      },
       at,
     )
     assert.deepStrictEqual([decided.reason, decided.missing], ["NOT_GRANTED", ["a", "z"]])
@@ -160,7 +166,8 @@ describe("a required entitlement", () => {
 })
 
 describe("the explanation of a decision", () => {
-  const explained = (more: Partial<ReleaseFacts>, when = at) => explanationOf(decideByFacts({ ...facts, ...more }, when))
+  const explained = (more: Partial<ReleaseFacts>, when = at) =>
+    explanationOf(decideByFacts({ ...facts, ...more }, when))
 
   it("is one sentence with the names and dates that decided", () => {
     assert.strictEqual(explained({}), "globex-prod may have 4.2.1.")
@@ -170,10 +177,7 @@ describe("the explanation of a decision", () => {
       "4.2.1 was withdrawn on 2025-07-01: Data loss on update.",
     )
     assert.strictEqual(explained({ withdrawnAt: utc("2025-07-01T10:00:00Z") }), "4.2.1 was withdrawn on 2025-07-01.")
-    assert.strictEqual(
-      explained({}, utc("2024-12-31T00:00:00Z")),
-      "The license of globex-prod starts on 2025-01-01.",
-    )
+    assert.strictEqual(explained({}, utc("2024-12-31T00:00:00Z")), "The license of globex-prod starts on 2025-01-01.")
     assert.strictEqual(explained({}, utc("2026-02-01T00:00:00Z")), "The license of globex-prod ended on 2026-01-01.")
     assert.strictEqual(
       explained({ releasedAt: utc("2025-07-15T00:00:00Z") }),

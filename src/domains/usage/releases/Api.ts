@@ -47,6 +47,7 @@ export class InstanceReleasesApi extends HttpApiGroup.make("instanceReleases")
   .annotateMerge(
     OpenApi.annotations({
       title: "Releases of instances",
-      description: "Which releases an instance may have: by its license, its maintenance and the policy of each release.",
+      description:
+        "Which releases an instance may have: by its license, its maintenance and the policy of each release.",
     }),
   ) {}

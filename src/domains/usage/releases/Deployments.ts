@@ -26,7 +26,11 @@ export const layer = Layer.effect(
         const at = yield* now
         const found: Array<NotAllowed> = []
         for (let after: string | null = null; ;) {
-          const facts: ReadonlyArray<ReleaseFacts> = yield* repo.ofRelease(organizationId, { id: releaseId }, { after, count: BATCH, zoneId })
+          const facts: ReadonlyArray<ReleaseFacts> = yield* repo.ofRelease(
+            organizationId,
+            { id: releaseId },
+            { after, count: BATCH, zoneId },
+          )
           found.push(...notAllowedOf(facts.map((one) => decideByFacts(one, at))))
           if (facts.length < BATCH || found.length >= count) return found.slice(0, count)
           after = facts.at(-1)?.instanceId ?? null

@@ -17,9 +17,7 @@ const LicensedRelease = Schema.Struct({
   ...Struct.pick(Release.fields, ["slug", "version", "description", "releasedAt"]),
   withdrawnReason: Schema.NullOr(Schema.String),
   components: Schema.Array(LicensedComponent),
-}).annotate(
-  component("LicensedRelease", { slug: "4-2-1", version: "4.2.1", description: null, withdrawnReason: null }),
-)
+}).annotate(component("LicensedRelease", { slug: "4-2-1", version: "4.2.1", description: null, withdrawnReason: null }))
 
 /** Whether an instance may have a release, and why not. */
 export const InstanceRelease = Schema.Struct({

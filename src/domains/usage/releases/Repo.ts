@@ -14,7 +14,13 @@ import { instancesSql } from "../../instances/InstancesSql.ts"
 import { currentOverride } from "../../instances/overrides/OverridesSql.ts"
 import { grantJoin, licensedTerms } from "../../licenses/grants/GrantSql.ts"
 import { licenseJoin } from "../../licenses/LicensesSql.ts"
-import { hasComponentNamed, linkedComponents, releasedAt, releasesSql, requiredJoin } from "../../releases/ReleasesSql.ts"
+import {
+  hasComponentNamed,
+  linkedComponents,
+  releasedAt,
+  releasesSql,
+  requiredJoin,
+} from "../../releases/ReleasesSql.ts"
 import { graceDays } from "../terms/TermsSql.ts"
 import { ComponentsOfRelease, ReleaseFacts } from "./Model.ts"
 import type { InstanceReleaseFilters } from "./Model.ts"

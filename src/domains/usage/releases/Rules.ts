@@ -51,9 +51,7 @@ export const decideRelease = (subject: ReleaseSubject): ReleaseDecision => {
 
 /** Whether a grant gives something at all. A check of a limit of 0 that requests nothing is allowed, a release is not. */
 const givesSomething = (type: EntitlementType, grant: Grant | null): boolean =>
-  grant !== null &&
-  isGranted(type, grant) &&
-  !(BigDecimal.isBigDecimal(grant.value) && BigDecimal.isZero(grant.value))
+  grant !== null && isGranted(type, grant) && !(BigDecimal.isBigDecimal(grant.value) && BigDecimal.isZero(grant.value))
 
 const missingOf = (required: ReadonlyArray<RequiredTerms>, at: Date): ReadonlyArray<string> =>
   required.flatMap((terms) => (givesSomething(terms.type, grantOf(terms, at)) ? [] : [terms.entitlement]))

@@ -183,10 +183,7 @@ const reasonFor = (subject: CheckSubject): CheckReason => {
 }
 
 /** What the term of a license says of an instant: a reason to deny, `IN_GRACE`, or `null` while the license is running. */
-export const termReasonAt = (
-  term: Term,
-  at: Date,
-): "LICENSE_NOT_STARTED" | "LICENSE_EXPIRED" | "IN_GRACE" | null => {
+export const termReasonAt = (term: Term, at: Date): "LICENSE_NOT_STARTED" | "LICENSE_EXPIRED" | "IN_GRACE" | null => {
   if (isBefore(at, term.startLicenseDate)) return "LICENSE_NOT_STARTED"
   if (!isEnded(term, at)) return null
   return graceEndAt(term, at) === null ? "LICENSE_EXPIRED" : "IN_GRACE"
