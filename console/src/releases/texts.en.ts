@@ -45,7 +45,7 @@ export const t = {
     title: "Access",
     change: "Change access",
     customers: "Customers",
-    offer: "Customers may learn of this release",
+    offer: "Customers may know this release",
     offered: "Offered",
     notOffered: "Not offered",
     requires: "Requires",

@@ -25,7 +25,7 @@ describeConsole("the console: who may have a release", (it) => {
           await page.getByText("No entitlement", { exact: true }).waitFor()
           await checkBoth(page, "the access of a release")
           await page.getByRole("button", { name: "Change access" }).click()
-          await page.getByRole("checkbox", { name: "Customers may learn of this release" }).check({ force: true })
+          await page.getByRole("checkbox", { name: "Customers may know this release" }).check({ force: true })
           await press(page, "Continue")
           const turned = page.getByRole("dialog").getByText(`${INSTANCE}: Not offered -> Granted`)
           await turned.waitFor()

@@ -64,7 +64,7 @@ const List = ({ list, title }: { readonly title: string; readonly list: Counted 
       <h3>
         {title}: {common.impact.shown(list.items.length, list.count, list.truncated)}
       </h3>
-      <ul className="impact-list">
+      <ul className="impact-list" tabIndex={0}>
         {list.items.map((item) => (
           <li key={JSON.stringify(item)}>{lineOf(item)}</li>
         ))}
