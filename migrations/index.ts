@@ -12,6 +12,7 @@ import tranches from "./0003_tranches.ts"
 import addOns from "./0004_add_ons.ts"
 import eventOwners from "./0005_event_owners.ts"
 import searchWords from "./0006_search_words.ts"
+import credits from "./0007_credits.ts"
 import releaseAccess from "./0008_release_access.ts"
 import pausedEndpoints from "./0009_paused_endpoints.ts"
 import graceEnds from "./0010_grace_ends.ts"
@@ -23,6 +24,7 @@ export const migrations: Record<string, Effect.Effect<void, SqlError, SqlClient.
   "0004_add_ons": addOns,
   "0005_event_owners": eventOwners,
   "0006_search_words": searchWords,
+  "0007_credits": credits,
   "0008_release_access": releaseAccess,
   "0009_paused_endpoints": pausedEndpoints,
   "0010_grace_ends": graceEnds,

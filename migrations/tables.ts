@@ -117,6 +117,8 @@ export const tables: ReadonlyArray<Table> = [
   { name: "usage_drop_changes", owner: "usage", placement: "distributed", removal: "by-organization" },
   { name: "usage_days", owner: "usage", placement: "distributed", removal: "by-organization" },
   { name: "usage_key_buckets", owner: "usage", placement: "distributed", removal: "by-organization" },
+  { name: "credit_uses", owner: "usage", placement: "distributed", removal: "by-organization" },
+  { name: "credits", owner: "usage", placement: "distributed", removal: "by-organization" },
   { name: "usage_totals", owner: "usage", placement: "distributed", removal: "by-organization" },
   { name: "integration_records", owner: "integrations", placement: "distributed", removal: "by-organization" },
   { name: "instance_add_ons", owner: "instances", placement: "distributed", removal: "by-organization" },

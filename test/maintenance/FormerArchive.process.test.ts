@@ -80,6 +80,8 @@ layer(TestService.separate, { excludeTestServices: true })("an archive of the fo
           event_hashes: (former.counts["event_hashes"] ?? 0) - placed,
           // Tables that came later.
           component_images: 0,
+          credit_uses: 0,
+          credits: 0,
           instance_add_ons: 0,
           release_requirements: 0,
         })

@@ -13,6 +13,7 @@ import { CheckBatchRepo } from "./check/hotpath/Repo.ts"
 import { CloudEventsRepo } from "./cloudevents/Repo.ts"
 import { CloudEvents } from "./cloudevents/Service.ts"
 import { CountedIdsRepo } from "./ledger/CountedIdsRepo.ts"
+import { CreditsRepo } from "./credits/Repo.ts"
 import { LedgerRepo } from "./ledger/LedgerRepo.ts"
 import { Ledger } from "./ledger/Ledger.ts"
 import { LockedLedger } from "./ledger/LockedLedger.ts"
@@ -92,6 +93,7 @@ export const layer = Layer.mergeAll(
       AllowancesRepo.layer,
       PastRepo.layer,
       LedgerRepo.layer,
+      CreditsRepo.layer,
       ReservationsRepo.layer,
       LeasesRepo.layer,
       ImpactRepo.layer,

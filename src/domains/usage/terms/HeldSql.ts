@@ -61,8 +61,11 @@ const isOpen = (bounds: HeldBounds): string =>
 const ofMeter = (sql: SqlClient, { entitlement, instance, organization }: HeldMeter): Fragment =>
   sql`organization_id = ${organization} AND instance_id = ${sql.literal(instance)} AND entitlement_id = ${sql.literal(entitlement)}`
 
+/** What a reservation holds of the limit: the rest is set aside of credits. */
+const OF_LIMIT = "quantity - from_credits"
+
 const sumOf = (sql: SqlClient, meter: HeldMeter, condition: string): Fragment => sql`
-      SELECT sum(quantity) AS quantity FROM usage_reservations
+      SELECT sum(${sql.literal(OF_LIMIT)}) AS quantity FROM usage_reservations
       WHERE ${ofMeter(sql, meter)} AND ${sql.literal(condition)}`
 
 /** The quantity that reservations, and the tranches of the period, hold; `null` without any. */
@@ -74,9 +77,25 @@ export const reservedQuantity = (sql: SqlClient, meter: HeldMeter, bounds: Perio
  * one; `null` without any.
  */
 export const reservedApart = (sql: SqlClient, meter: HeldMeter, { period, ...bounds }: PeriodBounds): Fragment => sql`
-      SELECT sum(quantity) FILTER (WHERE ledger IS NULL) AS quantity,
-        sum(quantity) FILTER (WHERE period_start = ${sql.literal(period)} AND ledger IS NOT NULL) AS tranches
+      SELECT sum(${sql.literal(OF_LIMIT)}) FILTER (WHERE ledger IS NULL) AS quantity,
+        sum(${sql.literal(OF_LIMIT)}) FILTER (WHERE period_start = ${sql.literal(period)} AND ledger IS NOT NULL) AS tranches
       FROM usage_reservations WHERE ${ofMeter(sql, meter)} AND ${sql.literal(isHeld(bounds))}`
+
+const asideOf = (sql: SqlClient, meter: HeldMeter, condition: string): Fragment => sql`
+      SELECT jsonb_object_agg(credit, quantity) AS quantities FROM (
+        SELECT item ->> 'credit' AS credit, sum((item ->> 'quantity')::numeric)::text AS quantity
+        FROM usage_reservations CROSS JOIN LATERAL jsonb_array_elements(credits) item
+        WHERE ${ofMeter(sql, meter)} AND from_credits > 0 AND ${sql.literal(condition)}
+        GROUP BY 1
+      ) aside`
+
+/** What reservations have set aside of credits, as decimal texts by the id of the credit; `null` without any. */
+export const setAside = (sql: SqlClient, meter: HeldMeter, bounds: HeldBounds): Fragment =>
+  asideOf(sql, meter, isHeld(bounds))
+
+/** What reservations had set aside at an instant of the past; `null` without any. */
+export const setAsideInPast = (sql: SqlClient, meter: HeldMeter, at: string): Fragment =>
+  asideOf(sql, meter, wasHeld(at))
 
 /** Whether reservations hold something of the instance, expired ones included: cheaper than to add them up. */
 export const hasReservations = (
@@ -125,7 +144,7 @@ export const mostHeld = (
         SELECT instance_id AS "instanceId", entitlement_id AS "entitlementId", sum(quantity)::text AS quantity
         FROM (
           SELECT instance_id, entitlement_id, max(quantity) AS quantity FROM (
-            SELECT instance_id, entitlement_id, ledger IS NULL AS is_reserved, sum(quantity) AS quantity FROM usage_reservations
+            SELECT instance_id, entitlement_id, ledger IS NULL AS is_reserved, sum(${sql.literal(OF_LIMIT)}) AS quantity FROM usage_reservations
             WHERE organization_id = ${organizationId} AND instance_id = ANY((SELECT instances FROM given)::uuid[])
               AND ${sql.literal(isHeld(bounds))}
             GROUP BY 1, 2, 3, CASE WHEN ledger IS NOT NULL THEN period_start END
