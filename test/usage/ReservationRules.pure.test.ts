@@ -4,7 +4,7 @@ import { emptyTotal } from "../../src/domains/usage/rules/Aggregation.ts"
 import { periodFor, post } from "../../src/domains/usage/ledger/Account.ts"
 import type { Account } from "../../src/domains/usage/ledger/Account.ts"
 import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
-import { capOf } from "../../src/domains/usage/rules/Decision.ts"
+import { capOf } from "../../src/domains/usage/rules/Cap.ts"
 import {
   decideReservation,
   findFullAccount,

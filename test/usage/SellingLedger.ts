@@ -1,6 +1,6 @@
 /** A ledger of one entitlement in memory, which plays a history of credits by the rules of the service under its own clock. */
 import { BigDecimal, Option } from "effect"
-import { isUnlimited } from "../../src/domains/usage/rules/Decision.ts"
+import { isUnlimited } from "../../src/domains/usage/rules/Cap.ts"
 import {
   creditsAt,
   creditState,
@@ -13,7 +13,7 @@ import {
   returned,
 } from "../../src/domains/usage/rules/Burn.ts"
 import type { Credit, Payment, Standing } from "../../src/domains/usage/rules/Burn.ts"
-import type { Limit } from "../../src/domains/usage/rules/Limits.ts"
+import type { Limit } from "../../src/domains/usage/rules/Cap.ts"
 import { contains, periodAt } from "../../src/domains/usage/rules/Period.ts"
 import { decimalText } from "../../src/kernel/values/Decimal.ts"
 import type { ResetAnchor, ResetPeriod } from "../../src/domains/entitlements/Model.ts"

@@ -14,9 +14,9 @@ type Checks = CheckRequest["checks"]
 /** Answers every check by `decide`, in the order of the request. It explains if the license's facts were read. */
 export const answersTo = ({ bases, instance }: CheckBasis, checks: Checks, at: Date): CheckResult["checks"] =>
   checks.map(({ entitlement: slug, requested }, position) => {
-    const { entitlement, explained, grant, held, period, usage } = bases[position] ?? unknownEntitlement
+    const { credits, entitlement, explained, grant, held, period, usage } = bases[position] ?? unknownEntitlement
     const amount = requested === undefined ? undefined : decimalOfAmount(requested)
-    const subject = { entitlement, grant, usage, held, period, requested: amount, instance, at }
+    const subject = { entitlement, grant, usage, held, period, credits, requested: amount, instance, at }
     const decision = decide(subject)
     const { facts } = instance
     if (facts === undefined) return { ...decision, entitlement: slug }
@@ -62,6 +62,7 @@ export const answersAsText = (answers: CheckResult["checks"]): string => {
       overage: answer.overage,
       currentPeriodStart: startText(answer.currentPeriodStart),
       currentPeriodEnd: endText(answer.currentPeriodEnd),
+      credits: answer.credits,
       explanation: answer.explanation,
     })),
   )

@@ -1,7 +1,8 @@
 /** Explains the answer of a check by everything that it was decided on. Pure. */
 import { BigDecimal } from "effect"
 import { amountOf, decimalText, one } from "../../../kernel/values/Decimal.ts"
-import { accessEndOf, capOf, isUnlimited } from "../rules/Decision.ts"
+import { capOf, isUnlimited } from "../rules/Cap.ts"
+import { accessEndOf } from "../rules/Decision.ts"
 import { configurationOf, sourcesAt } from "../rules/Grant.ts"
 import type { GrantSource } from "../rules/Grant.ts"
 import type { ExplainedEntitlement } from "../rules/CheckBasis.ts"

@@ -129,12 +129,15 @@ const CheckAnswer = Schema.Struct({
   limit: figure("What is granted per period, -1 if unlimited; `null` unless a `NUMBER` is granted"),
   usage: figure("The usage in the period; `null` unless the entitlement is a `NUMBER`"),
   remaining: figure(
-    "What is still available before the request, or after it if consumed: the limit minus usage and reserved quantities; -1 if unlimited",
+    "What is still available before the request, or after it if consumed: the limit minus usage and reserved quantities, and what is left of credits; -1 if unlimited",
   ),
-  overage: figure("By how much usage exceeds the limit, at the same instant"),
+  overage: figure("By how much the usage that no credit paid exceeds the limit, at the same instant"),
   currentPeriodStart: Schema.NullOr(Timestamp),
   currentPeriodEnd: Schema.NullOr(Timestamp).annotate({
     description: "`null` if usage never resets",
+  }),
+  credits: Schema.optionalKey(Amount).annotate({
+    description: "What is left of its credits, which is in `remaining` too. Only if a credit is active",
   }),
   explanation: Schema.optionalKey(Explanation.annotate({ description: "Only with `explain`" })),
 }).annotate(

@@ -18,6 +18,7 @@ import { instancesSql, pastTermsJoin } from "../../instances/InstancesSql.ts"
 import { licensedTerms, pastGrantJoin } from "../../licenses/grants/GrantSql.ts"
 import { familyJoin, licensesSql, pastGraceJoin } from "../../licenses/LicensesSql.ts"
 import { broughtIn, reservedInPast, tranchesInPast } from "../terms/HeldSql.ts"
+import { burnedInPast, hasCredits, pastCredits } from "../terms/CreditsSql.ts"
 import { checkedAllowances, explainedColumns, liveLeases, meterOfInstance } from "../terms/TermsSql.ts"
 
 /** A row of a check of the past, without its usage. */
@@ -49,6 +50,8 @@ interface PastUsage {
   readonly broughtIn: string | null
   /** A decimal: what tranches held of the period. */
   readonly tranches: string | null
+  /** A decimal: what credits paid of it; `null` if nothing. */
+  readonly burned: string | null
   /** The instant is on a day whose events were dropped, between two of them: the usage then is no longer known. */
   readonly isUnknown: boolean
 }
@@ -64,6 +67,7 @@ const SummedUp = Schema.Struct({
   total: Schema.NullOr(Schema.String),
   broughtIn: Schema.NullOr(Schema.String),
   tranches: Schema.NullOr(Schema.String),
+  burned: Schema.NullOr(Schema.String),
   isUnknown: Schema.Boolean,
 })
 type SummedUp = typeof SummedUp.Type
@@ -76,6 +80,7 @@ const usageOf = (row: SummedUp): PastUsage => ({
   periodStart: row.periodStart,
   broughtIn: row.broughtIn,
   tranches: row.tranches,
+  burned: row.burned,
   isUnknown: row.isUnknown,
   used: BigDecimal.format(usedIn(row)),
 })
@@ -126,7 +131,8 @@ const terms = (sql: PgClient.PgClient): Pick<PastRepo["Service"], "findTerms"> =
     CASE e.aggregation_method WHEN 'CONCURRENT' THEN terms.start_license_date END AS "periodStart", h.quantity::text AS held`)
   const more = (organization: Fragment) => sql`
     CASE e.aggregation_method WHEN 'CONCURRENT' THEN (${liveLeases(sql, organization, "e.id")})::text END AS used,
-    ${checkedAllowances(sql, organization)}, ${pastAddOns(sql, organization)}`
+    ${checkedAllowances(sql, organization)}, ${pastAddOns(sql, organization)},
+    CASE WHEN ${sql.literal(hasCredits("e.id"))} THEN (${pastCredits(sql, meterOfInstance(organization), "asked.at")}) END AS credits`
   const explained = sql.literal(explainedColumns)
   const family = sql.literal(familyJoin)
   const nothing = sql.literal("")
@@ -200,6 +206,7 @@ const usage = (sql: PgClient.PgClient): Pick<PastRepo["Service"], "usageUntil"> 
       const ofTotal = sql`organization_id = ${organizationId} ${ofThatTotal}`
       const meter = { organization: sql`${organizationId}`, instance: "t.instance_id", entitlement: "t.entitlement_id" }
       const brought = broughtIn(sql, meter, "t.period_start")
+      const burned = burnedInPast(sql, sql`${organizationId}`, "asked.at")
       const tranches = tranchesInPast(sql, meter, "asked.at", "t.period_start")
       return Effect.map(
         decoded(SummedUp)(sql`
@@ -216,7 +223,7 @@ const usage = (sql: PgClient.PgClient): Pick<PastRepo["Service"], "usageUntil"> 
             coalesce(latest.value, before.latest)::text AS latest,
             CASE WHEN NOT (${isSummedUp}) THEN (${brought}) WHEN before.brought IS NULL THEN counted.brought::text
               ELSE (before.brought + coalesce(counted.brought, 0))::text END AS "broughtIn",
-            (${tranches})::text AS tranches,
+            (${tranches})::text AS tranches, (${burned})::text AS burned,
             coalesce(${isSummedUp} AND past.is_between, false) AS "isUnknown"
           FROM (
             SELECT *, ${at}::timestamptz AS at FROM jsonb_to_recordset(${sql.json(among)}) AS key

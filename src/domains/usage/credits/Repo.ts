@@ -4,10 +4,9 @@ import { Context, Effect, Layer, Option, Schema } from "effect"
 import { decodedValue } from "../../../kernel/database/Statements.ts"
 import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { creditsAt } from "../rules/Burn.ts"
-import { activeCredits } from "./CreditsSql.ts"
-import { StoredCredit } from "./Model.ts"
-import { creditOf } from "./Rules.ts"
-import type { ReadCredit } from "./Rules.ts"
+import type { Credit } from "../rules/Burn.ts"
+import { creditOf, StoredCredit } from "../rules/StoredCredit.ts"
+import { activeCredits } from "../terms/CreditsSql.ts"
 
 /** Whose credits, and of which entitlement. */
 interface CreditKey {
@@ -20,11 +19,7 @@ interface CreditQueries {
    * The credits of a holder that are active at an instant, in the order in which they burn: those with something left, and one that is
    * used up, because it still grants.
    */
-  readonly active: (
-    organizationId: OrganizationId,
-    key: CreditKey,
-    at: Date,
-  ) => Effect.Effect<ReadonlyArray<ReadCredit>>
+  readonly active: (organizationId: OrganizationId, key: CreditKey, at: Date) => Effect.Effect<ReadonlyArray<Credit>>
 }
 
 /** Stores and reads credits. */

@@ -5,9 +5,8 @@
 import { BigDecimal } from "effect"
 import { zero } from "../../../kernel/values/Decimal.ts"
 import { isBefore } from "../../../kernel/values/Timestamp.ts"
-import { capOf, isUnlimited } from "./Decision.ts"
-import type { CheckReason } from "./Decision.ts"
-import type { Limit } from "./Limits.ts"
+import { capOf, isUnlimited } from "./Cap.ts"
+import type { Limit } from "./Cap.ts"
 import { contains } from "./Period.ts"
 
 type Amount = BigDecimal.BigDecimal
@@ -91,7 +90,7 @@ export interface Payment {
 
 /** How usage is paid, or why it is denied: then nothing pays. */
 interface Split {
-  readonly reason: Extract<CheckReason, "GRANTED" | "UNLIMITED" | "SOFT_LIMIT" | "LIMIT_REACHED" | "NOT_GRANTED">
+  readonly reason: "GRANTED" | "UNLIMITED" | "SOFT_LIMIT" | "LIMIT_REACHED" | "NOT_GRANTED"
   readonly payments: ReadonlyArray<Payment>
 }
 

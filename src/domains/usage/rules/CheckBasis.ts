@@ -1,10 +1,13 @@
 /** What the answers of a check are decided on, from the rows that the database returned. Pure. */
-import type { Basis } from "./Decision.ts"
+import { BigDecimal } from "effect"
+import type { Basis, PeriodCredits } from "./Decision.ts"
 import type { Period } from "./Period.ts"
 import { decimalOrZero, zero } from "../../../kernel/values/Decimal.ts"
+import { creditsAt } from "./Burn.ts"
 import { grantOf } from "./Grant.ts"
 import type { ShownTerms } from "./Grant.ts"
 import { heldOf } from "./Held.ts"
+import { creditOf } from "./StoredCredit.ts"
 import { periodOf } from "./Terms.ts"
 import type { CheckedEntitlement, CheckedInstance, CheckRow } from "./Terms.ts"
 
@@ -14,7 +17,18 @@ const totalOf = (period: Period | null, rows: ReadonlyArray<CheckedEntitlement>)
 
 /** What only an explanation shows of an entitlement. */
 export type ExplainedEntitlement = ShownTerms &
-  Pick<CheckedEntitlement, "resetPeriod" | "resetAnchor" | "configuration">
+  Pick<CheckedEntitlement, "resetPeriod" | "resetAnchor" | "configuration" | "credits">
+
+/** What credits have to do with a period; `undefined` without an active one where none has paid anything. */
+const creditsOf = (
+  row: Pick<CheckedEntitlement, "credits">,
+  total: Pick<CheckedEntitlement, "burned"> | undefined,
+  at: Date,
+): PeriodCredits | undefined => {
+  const active = row.credits === null || row.credits === undefined ? [] : creditsAt(row.credits.map(creditOf), at)
+  const burned = decimalOrZero(total?.burned)
+  return active.length === 0 && BigDecimal.isZero(burned) ? undefined : { burned, active }
+}
 
 /** The basis of one entitlement of a check. */
 interface EntitlementBasis extends Basis {
@@ -69,6 +83,7 @@ export const checkBasisOf = (
         period,
       ),
       period,
+      credits: creditsOf(row, total, at),
       explained: row,
     }
   })

@@ -4,10 +4,13 @@
  * Quantities are exact decimals. The figures of the response become JavaScript numbers only after all comparisons.
  */
 import { BigDecimal } from "effect"
-import { amountOf, hundred, hundredth, one, unlimited, zero } from "../../../kernel/values/Decimal.ts"
+import { amountOf, one, zero } from "../../../kernel/values/Decimal.ts"
 import { DAY_MS, isBefore, nearestWritable } from "../../../kernel/values/Timestamp.ts"
 import type { EntitlementType } from "../../entitlements/Model.ts"
 import type { AppliedOverride } from "../../instances/overrides/Model.ts"
+import { figuresWith, leftOf, limitWith, pay } from "./Burn.ts"
+import type { Credit, Standing } from "./Burn.ts"
+import { isUnlimited, isWithinLimit, isWithinSoftLimit } from "./Cap.ts"
 import { contains } from "./Period.ts"
 import type { Period } from "./Period.ts"
 
@@ -38,6 +41,14 @@ export interface Grant {
   readonly override?: AppliedOverride
 }
 
+/** What credits have to do with a period. */
+export interface PeriodCredits {
+  /** What they have paid of its usage. */
+  readonly burned: BigDecimal.BigDecimal
+  /** Those that are active at the instant, in the order in which they burn. */
+  readonly active: ReadonlyArray<Credit>
+}
+
 /** The facts about an instance and an entitlement that every decision needs. */
 export interface Basis {
   /** `null`: the organization has no entitlement of the requested slug. */
@@ -50,6 +61,8 @@ export interface Basis {
   readonly held: BigDecimal.BigDecimal
   /** The usage period that contains the instant; `null` where usage is not measured. */
   readonly period: Period | null
+  /** Absent where no credit is active and none has paid anything of the period. */
+  readonly credits?: PeriodCredits | undefined
 }
 
 /** A license is running in `[startLicenseDate, endLicenseDate)`, then in grace for its days of grace. Without an end it never expires. */
@@ -77,10 +90,12 @@ interface Figures {
   /** The granted limit, `-1` if unlimited. */
   readonly limit: number
   readonly usage: number
-  /** What is still available: `max(0, limit - usage - held)`, `-1` if unlimited. */
+  /** What is still available: `max(0, limit - usage - held)`, with what credits have left; `-1` if unlimited. */
   readonly remaining: number
-  /** `max(0, usage - limit)`, `0` if unlimited. */
+  /** `max(0, usage - limit)` of the usage that credits have not paid, `0` if unlimited. */
   readonly overage: number
+  /** What active credits have left; absent without any. */
+  readonly credits?: number
 }
 
 /**
@@ -95,6 +110,7 @@ export interface Decision {
   readonly usage: number | null
   readonly remaining: number | null
   readonly overage: number | null
+  readonly credits?: number
   readonly currentPeriodStart: Date | null
   readonly currentPeriodEnd: Date | null
 }
@@ -109,7 +125,8 @@ export interface Decision {
  *    `NOT_GRANTED`.
  * 5. A boolean `true` and a configuration are allowed: `GRANTED`. For a number:
  * 6. An unlimited grant allows any amount: `UNLIMITED`.
- * 7. A request is allowed if usage, reservations and the request are within the limit: `GRANTED`.
+ * 7. A request is allowed if usage, reservations and the request are within the limit, or credits pay the rest: `GRANTED`. An active
+ *    credit grants what nothing else does, with a limit of 0.
  * 8. It is allowed if they are within the limit plus `overagePercent` of it: `SOFT_LIMIT`.
  * 9. Anything more is denied: `LIMIT_REACHED`.
  *
@@ -119,7 +136,7 @@ export interface Decision {
  */
 export const decide = (subject: CheckSubject): Decision => {
   const reason = reasonFor(subject)
-  const { limit, overage, remaining, usage } = figuresFor(subject)
+  const { credits, limit, overage, remaining, usage } = figuresFor(subject)
   return {
     allowed: allows(reason),
     reason,
@@ -127,6 +144,7 @@ export const decide = (subject: CheckSubject): Decision => {
     usage,
     remaining,
     overage,
+    ...(credits === undefined ? {} : { credits }),
     currentPeriodStart: subject.period?.start ?? null,
     currentPeriodEnd: subject.period?.end ?? null,
   }
@@ -152,27 +170,6 @@ export const figures = (
   }
 }
 
-/** Whether the limit is `-1`, which means "no limit". */
-export const isUnlimited = (limit: BigDecimal.BigDecimal): boolean => BigDecimal.equals(limit, unlimited)
-
-/** Whether an amount is at most the limit. */
-const isWithinLimit = (amount: BigDecimal.BigDecimal, limit: BigDecimal.BigDecimal): boolean =>
-  BigDecimal.isLessThanOrEqualTo(amount, limit)
-
-/** The limit plus `overagePercent` of it, exactly. */
-export const capOf = (limit: BigDecimal.BigDecimal, overagePercent: number): BigDecimal.BigDecimal =>
-  BigDecimal.multiply(
-    BigDecimal.multiply(limit, BigDecimal.sum(hundred, BigDecimal.fromNumberUnsafe(overagePercent))),
-    hundredth,
-  )
-
-/** Whether an amount is at most {@link capOf} the limit. */
-export const isWithinSoftLimit = (
-  amount: BigDecimal.BigDecimal,
-  limit: BigDecimal.BigDecimal,
-  overagePercent: number,
-): boolean => isWithinLimit(amount, capOf(limit, overagePercent))
-
 const reasonFor = (subject: CheckSubject): CheckReason => {
   const { entitlement, instance, at } = subject
   if (entitlement === null) return "ENTITLEMENT_NOT_FOUND"
@@ -190,7 +187,10 @@ export const termReasonAt = (term: Term, at: Date): "LICENSE_NOT_STARTED" | "LIC
 }
 
 const reasonByGrant = (type: EntitlementType, subject: CheckSubject): CheckReason => {
-  const { grant } = subject
+  const { credits, grant } = subject
+  if (type === "NUMBER" && credits !== undefined) {
+    return pay(standingOf(subject, credits), subject.requested ?? one, credits.active).reason
+  }
   if (grant === null || !isGranted(type, grant)) return "NOT_GRANTED"
   if (!isQuantity(grant.value)) return "GRANTED"
   return reasonForAmount(grant.value, grant.overagePercent, amountAfter(subject))
@@ -232,12 +232,33 @@ const reasonForAmount = (
 const amountAfter = ({ held, requested = one, usage }: CheckSubject): BigDecimal.BigDecimal =>
   BigDecimal.sum(BigDecimal.sum(usage, held), requested)
 
+/** The standing that credits pay beside. */
+const standingOf = ({ grant, held, usage }: Basis, { burned }: PeriodCredits): Standing => ({
+  limit: grant !== null && isQuantity(grant.value) ? { ...grant, value: grant.value } : null,
+  usage,
+  burned,
+  held,
+})
+
 type PartialFigures = Pick<Decision, keyof Figures>
 
-const figuresFor = ({ entitlement, grant, held, usage }: CheckSubject): PartialFigures => {
+const figuresFor = (subject: CheckSubject): PartialFigures => {
+  const { credits, entitlement, grant, held, usage } = subject
   if (entitlement?.type !== "NUMBER") return noFigures
+  if (credits !== undefined) return figuresBeside(standingOf(subject, credits), credits)
   if (grant === null || !isQuantity(grant.value)) return { ...noFigures, usage: amountOf(usage) }
   return figures(grant.value, usage, held)
+}
+
+/** The figures of a limit and credits. Those after a consumed check describe the new state. */
+export const figuresBeside = (standing: Standing, { active }: PeriodCredits): PartialFigures => {
+  const limit = limitWith(standing.limit, active)
+  const usage = amountOf(standing.usage)
+  if (limit === null) return { ...noFigures, usage }
+  const credits = active.length === 0 ? {} : { credits: amountOf(leftOf(active)) }
+  if (isUnlimited(limit.value)) return { limit: -1, usage, remaining: -1, overage: 0, ...credits }
+  const { overage, remaining } = figuresWith(limit, standing, active)
+  return { limit: amountOf(limit.value), usage, remaining: amountOf(remaining), overage: amountOf(overage), ...credits }
 }
 
 const noFigures: PartialFigures = { limit: null, usage: null, remaining: null, overage: null }

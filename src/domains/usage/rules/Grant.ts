@@ -6,7 +6,7 @@ import { BigDecimal, Option, Schema, Struct } from "effect"
 import { decimalOfText, unlimited, zero } from "../../../kernel/values/Decimal.ts"
 import { GrantingAddOn } from "../../instances/addons/Model.ts"
 import { AppliedOverride } from "../../instances/overrides/Model.ts"
-import { isUnlimited } from "./Decision.ts"
+import { isUnlimited } from "./Cap.ts"
 import type { Grant } from "./Decision.ts"
 
 /** What a license version grants, as it is read. */

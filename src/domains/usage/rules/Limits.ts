@@ -3,14 +3,9 @@
  */
 import { BigDecimal } from "effect"
 import { hundred, hundredth } from "../../../kernel/values/Decimal.ts"
-import { capOf, isUnlimited, isWithinSoftLimit } from "./Decision.ts"
+import { capOf, isUnlimited, isWithinSoftLimit } from "./Cap.ts"
+import type { Limit } from "./Cap.ts"
 import type { Grant } from "./Decision.ts"
-
-/** What a license grants of a `NUMBER`: up to `value` per period, and how far usage may exceed it. */
-export interface Limit {
-  readonly value: BigDecimal.BigDecimal
-  readonly overagePercent: number
-}
 
 /** The limit that a grant sets; `null` if nothing, or no number, is granted. */
 export const limitOf = (grant: Grant | null): Limit | null =>

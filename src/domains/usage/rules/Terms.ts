@@ -4,6 +4,7 @@ import { EntitlementType, ResetAnchor, ResetPeriod } from "../../entitlements/Mo
 import { LifecycleState } from "../../licenses/Model.ts"
 import { GrantedTerms } from "./Grant.ts"
 import { HeldParts } from "./Held.ts"
+import { StoredCredit } from "./StoredCredit.ts"
 import { periodAt } from "./Period.ts"
 import type { Period } from "./Period.ts"
 
@@ -39,6 +40,10 @@ export const CheckedEntitlement = Schema.Struct({
   periodStart: Schema.NullOr(Schema.Date),
   /** A decimal. */
   used: Schema.NullOr(Schema.String),
+  /** A decimal: what credits have paid of it; `null` or absent: nothing. */
+  burned: Schema.optionalKey(Schema.NullOr(Schema.String)),
+  /** The active credits, in any order; `null` or absent without any. */
+  credits: Schema.optionalKey(Schema.NullOr(Schema.Array(StoredCredit))),
   /** The granted object of a `CONFIG`. Read only where the response contains it. */
   configuration: Schema.optionalKey(Schema.NullOr(Schema.Record(Schema.String, Schema.Unknown))),
 })

@@ -12,6 +12,7 @@ import type { Fragment } from "effect/sql/Statement"
 import { currentAddOns } from "../../instances/addons/AddOnsSql.ts"
 import { currentOverride } from "../../instances/overrides/OverridesSql.ts"
 import { grantJoin, licensedConfiguration, licensedTerms } from "../../licenses/grants/GrantSql.ts"
+import { activeCredits, hasCredits } from "./CreditsSql.ts"
 import { broughtIn, ifAllowing, openAllowances, reservedApart } from "./HeldSql.ts"
 import type { HeldBounds, HeldMeter } from "./HeldSql.ts"
 
@@ -78,6 +79,10 @@ export const checkedAllowances = (sql: SqlClient, organization: Fragment): Fragm
 export const broughtInTotal = (sql: SqlClient, organization: Fragment): Fragment =>
   sql`${ifAllowing(sql, broughtIn(sql, meterOfInstance(organization), "t.period_start"))} AS "broughtIn"`
 
+/** The active credits of the instance `i` and the entitlement `e`; `null` if it has none. */
+const checkedCredits = (sql: SqlClient, organization: Fragment): Fragment =>
+  sql`CASE WHEN ${sql.literal(hasCredits("e.id"))} THEN (${activeCredits(sql, meterOfInstance(organization), checkedBounds)}) END AS credits`
+
 /**
  * The columns of a check: of the instance `i`, its license `l`, the entitlement `e`, its grant `g`, a total `t` and
  * reservations `h`.
@@ -89,12 +94,12 @@ export const checkedColumns = (sql: SqlClient, organization: Fragment): Fragment
   ${licensedTerms}, ${currentOverride}`)}, ${currentAddOns(sql, organization)}, ${sql.literal(`
   CASE e.aggregation_method WHEN 'CONCURRENT' THEN i.start_license_date ELSE t.period_start END AS "periodStart"`)},
   CASE e.aggregation_method WHEN 'CONCURRENT' THEN (${liveLeases(sql, organization, "e.id")})::text ELSE t.value::text END AS used,
-  h.quantity::text AS held, h.tranches::text AS tranches, ${checkedAllowances(sql, organization)}, ${broughtInTotal(sql, organization)}`
+  t.burned::text AS burned, ${checkedCredits(sql, organization)}, h.quantity::text AS held, h.tranches::text AS tranches, ${checkedAllowances(sql, organization)}, ${broughtInTotal(sql, organization)}`
 
 /** The grant, the totals and the reserved quantity of the entitlement `e`. */
 export const grantsAndUsageJoins = (sql: SqlClient, organization: Fragment): Fragment => sql`
     ${grantJoin(sql, organization)}
-    ${totalsAround(sql, organization, "t.period_start, t.value")}
+    ${totalsAround(sql, organization, "t.period_start, t.value, t.burned")}
     LEFT JOIN LATERAL (
       ${reservedApart(sql, meterOfInstance(organization), { ...checkedBounds, period: "t.period_start" })}
       OFFSET 0
