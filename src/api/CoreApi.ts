@@ -37,6 +37,7 @@ import { UsageEventsApi } from "../domains/usage/history/Api.ts"
 import { LeasesApi } from "../domains/usage/leases/Api.ts"
 import { InstanceReleasesApi } from "../domains/usage/releases/Api.ts"
 import { UsageApi } from "../domains/usage/reports/Api.ts"
+import { CreditsApi } from "../domains/usage/credits/Api.ts"
 import { ReservationsApi } from "../domains/usage/reservations/Api.ts"
 import { DeploymentZonesApi } from "../domains/zones/Api.ts"
 import * as Apis from "../kernel/contract/Apis.ts"
@@ -73,6 +74,7 @@ export class CoreApi extends Apis.core(
   CheckApi,
   UsageApi,
   UsageEventsApi,
+  CreditsApi,
   ReservationsApi,
   LeasesApi,
   FeatureFlagsApi,

@@ -8,10 +8,12 @@ import { Grant } from "../domains/licenses/Model.ts"
 import { OfflineBundle } from "../domains/offline/bundles/Model.ts"
 import { OfflineLedger, uploadFields } from "../domains/offline/ledgers/Model.ts"
 import { ReleaseAccess, ReleaseReason } from "../domains/releases/Model.ts"
+import { Credit } from "../domains/usage/credits/Model.ts"
 import { UsageEventRecord } from "../domains/usage/history/Model.ts"
 import { UsageEntry } from "../domains/usage/ledger/Model.ts"
 import { Deployment } from "../domains/zones/Model.ts"
 import { component, componentOf } from "../kernel/contract/Component.ts"
+import { Amount } from "../kernel/values/Decimal.ts"
 import { Uuid } from "../kernel/values/Identifiers.ts"
 
 /** The properties that an event adds to the example of a record or its parent. */
@@ -67,6 +69,15 @@ export const GrantOfLicense = extended(
 export const OverrideOfInstance = extended("OverrideOfInstance", Override, { instanceId: Uuid }, {})
 
 export const AddOnOfInstance = extended("AddOnOfInstance", AddOn, { instanceId: Uuid }, {})
+
+export const CreditOfInstance = extended("CreditOfInstance", Credit, { instanceId: Uuid }, {})
+
+export const ExpiredCredit = extended(
+  "ExpiredCredit",
+  CreditOfInstance,
+  { unused: Amount.annotate({ description: "What was left of it" }) },
+  { remaining: 0, state: "EXPIRED", unused: 5_000 },
+)
 
 export const BundleOfInstance = extended("OfflineBundleOfInstance", OfflineBundle, { instanceId: Uuid }, {})
 

@@ -37,6 +37,8 @@ import {
   VoidedUsageEvent,
   EndingInstance,
   UploadedLedger,
+  CreditOfInstance,
+  ExpiredCredit,
   ForkedLedger,
 } from "./EventData.ts"
 
@@ -73,6 +75,10 @@ const events = {
     { quantity: 2 },
   ],
   INSTANCE_ADD_ON_REMOVED: [AddOnOfInstance, "An add-on of an instance was removed, with what was planned of it"],
+  CREDIT_CREATED: [CreditOfInstance, "A credit was added to an instance"],
+  CREDIT_VOIDED: [CreditOfInstance, "A credit was voided: it pays nothing from then on"],
+  CREDIT_USED_UP: [CreditOfInstance, "A credit was used up; once, and again after usage was returned to it"],
+  CREDIT_EXPIRED: [ExpiredCredit, "A credit expired with something left, once"],
   INSTANCE_TERM_ENDING: [EndingInstance, "The license of an instance ends soon, once per lead time and end date"],
   INSTANCE_TERM_ENDED: [Instance, "The license of an instance ended, once per end date"],
   INSTANCE_GRACE_ENDED: [Instance, "The grace period of an instance ended, once per end date"],

@@ -10,6 +10,7 @@ import { services } from "./Services.ts"
 import { CurrentRetentionPeriods } from "../kernel/ports/RetentionPeriods.ts"
 import * as AuditWorker from "../domains/audit/Worker.ts"
 import * as MigrationsWorker from "../domains/licensemoves/Worker.ts"
+import * as CreditExpiryWorker from "../domains/usage/credits/Worker.ts"
 import * as TermNoticesWorker from "../domains/instances/terms/Worker.ts"
 import { CurrentTermLeads } from "../domains/instances/terms/Leads.ts"
 import * as SweeperWorker from "../domains/maintenance/Worker.ts"
@@ -165,7 +166,13 @@ const listeners = Layer.unwrap(
       when("platform", Listeners.serve(platformRoutes, { host, port: platformPort, setting: "SERVICE_PLATFORM_PORT" })),
       when(
         "sweeper",
-        Layer.mergeAll(SweeperWorker.layer, TermNoticesWorker.layer, MigrationsWorker.layer, AuditWorker.layer),
+        Layer.mergeAll(
+          SweeperWorker.layer,
+          TermNoticesWorker.layer,
+          CreditExpiryWorker.layer,
+          MigrationsWorker.layer,
+          AuditWorker.layer,
+        ),
       ),
       when("dispatcher", dispatcher),
     )

@@ -44,6 +44,7 @@ import * as UsageEventsHttp from "../domains/usage/history/Http.ts"
 import * as LeasesHttp from "../domains/usage/leases/Http.ts"
 import * as InstanceReleasesHttp from "../domains/usage/releases/Http.ts"
 import * as ReportsHttp from "../domains/usage/reports/Http.ts"
+import * as CreditsHttp from "../domains/usage/credits/Http.ts"
 import * as ReservationsHttp from "../domains/usage/reservations/Http.ts"
 import * as EndpointsHttp from "../domains/webhooks/endpoints/Http.ts"
 import * as HistoryHttp from "../domains/webhooks/history/Http.ts"
@@ -97,6 +98,7 @@ const coreHandlers = Layer.mergeAll(
   CheckHttp.check,
   ReportsHttp.usage,
   UsageEventsHttp.usageEvents,
+  CreditsHttp.credits,
   ReservationsHttp.reservations,
   LeasesHttp.leases,
   FlagsHttp.featureFlags,

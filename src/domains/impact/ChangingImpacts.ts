@@ -27,6 +27,8 @@ export class ChangingImpacts extends Context.Service<
     readonly instance: Impact
     /** The checks of an instance whose result a change of its add-ons changes. */
     readonly addOn: Impact
+    /** The checks of an entitlement of an instance whose result a credit changes. */
+    readonly credit: Impact
   }
 >()("keyshelf/impact/ChangingImpacts") {
   static readonly layer = Layer.suspend(() => Layer.effect(ChangingImpacts, make))
@@ -85,5 +87,19 @@ const make = Effect.gen(function* () {
     })
   })
 
-  return { grant, instance, addOn }
+  // A request that adds no credit emits no event, and changes nothing.
+  const credit: Impact = Effect.fnUntraced(function* ({ caller, events }) {
+    const at = yield* now
+    const [instanceId, entitlement] = [events[0]?.data["instanceId"], events[0]?.data["entitlement"]]
+    const ids = [instanceId].filter(Predicate.isString)
+    const which = { entitlement: Predicate.isString(entitlement) ? entitlement : "" }
+    const checks = licenseImpact.checks(caller.organizationId, ids, which, at)
+    const after = yield* checks
+    return Effect.map(checks, (before) => {
+      const impact: ChangingImpact = { turning: namedTo(caller, affectedOf(changingBetween(before, after))) }
+      return impact
+    })
+  })
+
+  return { grant, instance, addOn, credit }
 })

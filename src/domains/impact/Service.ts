@@ -105,8 +105,8 @@ const metadataFieldImpact = Effect.gen(function* () {
 const make = Effect.gen(function* () {
   const repo = yield* ImpactRepo
   const migrations = yield* MigrationImpacts
-  const { addOn, grant, instance } = yield* ChangingImpacts
   const { access, deployment } = yield* ReleaseImpacts
+  const { addOn, credit, grant, instance } = yield* ChangingImpacts
 
   const licenseMigration: Impact = Effect.fnUntraced(function* ({ body, caller }) {
     const id = Predicate.hasProperty(body, "id") ? String(body.id) : ""
@@ -150,6 +150,7 @@ const make = Effect.gen(function* () {
     grant,
     instance,
     "add-on": addOn,
+    credit,
     "instance-deletion": instanceDeletion,
     // Records that block a deletion reject it, with their problem.
     deletion: () => Effect.succeed(Effect.succeed(noneBlocks)),

@@ -16,6 +16,7 @@ import { LicenseMoves } from "./LicenseMoves.ts"
 import { InstancesRepo } from "./Repo.ts"
 import { Instances } from "./Service.ts"
 import { TermsRepo } from "./terms/Repo.ts"
+import { InstanceExtras } from "./addons/Extras.ts"
 import { TermNotices } from "./terms/Service.ts"
 
 const instancesWith = (column: "customer_id" | "deployment_zone_id") =>
@@ -57,6 +58,7 @@ export const layer = Layer.mergeAll(
   LicenseMoves.layer,
   Overrides.layer,
   TermNotices.layer,
+  InstanceExtras.layer,
   blockers.pipe(Layer.provide(DependentsRepo.layer)),
 ).pipe(
   Layer.provideMerge(Instances.layer),

@@ -51,6 +51,20 @@ export class ReservationNotHeld extends Problem<ReservationNotHeld>()(
   "The reservation is not held any more",
 ) {}
 
+export class CreateCreditLimitReached extends Problem<CreateCreditLimitReached>()(
+  "CreateCredit.LimitReached",
+  409,
+  "The instance has as many credits as it can have",
+) {}
+
+export class CreateCreditExternalIdTaken extends Problem<CreateCreditExternalIdTaken>()(
+  "CreateCredit.ExternalIdTaken",
+  409,
+  "Another credit has this external id",
+) {}
+
+export class CreditNotFound extends Problem<CreditNotFound>()("Credit.NotFound", 404, "No such credit") {}
+
 // The rejections of a CloudEvent that was sent alone. An emitter decides by the status, and any 422 means that the same
 // event would be rejected again.
 

@@ -34,6 +34,7 @@ const make = Effect.map(PgClient.PgClient, (sql) => ({
         sql`DELETE FROM ${sql(table)} WHERE organization_id = ${organizationId} AND instance_id = ${instanceId}`,
       )
     }
+    yield* executed(sql`DELETE FROM credits WHERE organization_id = ${organizationId} AND holder_id = ${instanceId}`)
   }),
 
   instancesUsing: (organizationId: OrganizationId, { id }: { readonly id: string }) =>

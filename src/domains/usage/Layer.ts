@@ -13,7 +13,10 @@ import { CheckBatchRepo } from "./check/hotpath/Repo.ts"
 import { CloudEventsRepo } from "./cloudevents/Repo.ts"
 import { CloudEvents } from "./cloudevents/Service.ts"
 import { CountedIdsRepo } from "./ledger/CountedIdsRepo.ts"
+import { CreditExpiry } from "./credits/Expiry.ts"
+import { ExpiryRepo } from "./credits/ExpiryRepo.ts"
 import { CreditsRepo } from "./credits/Repo.ts"
+import { Credits } from "./credits/Service.ts"
 import { LedgerRepo } from "./ledger/LedgerRepo.ts"
 import { Ledger } from "./ledger/Ledger.ts"
 import { LockedLedger } from "./ledger/LockedLedger.ts"
@@ -53,6 +56,12 @@ const blockers = blocks(
   Effect.map(InstanceUsageRepo, ({ instancesUsing }) => instancesUsing),
 )
 
+const creditBlockers = blocks(
+  "entitlement",
+  "credits",
+  Effect.map(CreditsRepo, ({ instancesWith }) => instancesWith),
+)
+
 /** Deletes the usage of an instance with the instance. */
 const deletion = Layer.effectDiscard(
   Effect.gen(function* () {
@@ -75,6 +84,9 @@ export const layer = Layer.mergeAll(
   CloudEvents.layer,
   Reservations.layer,
   Leases.layer,
+  Credits.layer,
+  CreditExpiry.layer,
+  creditBlockers,
   LicenseImpact.layer,
   Layer.merge(InstanceReleases.layer, ReleaseImpact.layer).pipe(Layer.provide(ReleaseAccessRepo.layer)),
   OfflineUsage.layer,
@@ -94,6 +106,7 @@ export const layer = Layer.mergeAll(
       PastRepo.layer,
       LedgerRepo.layer,
       CreditsRepo.layer,
+      ExpiryRepo.layer,
       ReservationsRepo.layer,
       LeasesRepo.layer,
       ImpactRepo.layer,

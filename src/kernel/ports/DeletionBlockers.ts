@@ -18,7 +18,7 @@ interface Deleted {
 type Find = (organizationId: OrganizationId, deleted: Deleted) => Effect.Effect<Affected<Blocking["items"][number]>>
 
 /** The kinds whose items are instances. */
-const NAMING_INSTANCES: ReadonlyArray<Blocking["kind"]> = ["instances", "overrides", "usage"]
+const NAMING_INSTANCES: ReadonlyArray<Blocking["kind"]> = ["instances", "overrides", "usage", "credits"]
 
 /** Finds what blocks deletions. */
 export class DeletionBlockers extends Context.Service<

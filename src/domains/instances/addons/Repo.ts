@@ -76,6 +76,12 @@ interface AddOnQueries {
   ) => Effect.Effect<void>
   /** Stores an add-on. */
   readonly insert: (organizationId: OrganizationId, row: AddOnRow) => Effect.Effect<void>
+  /** Repeats in the row of the instance that it has credits of an entitlement. */
+  readonly addCredits: (
+    organizationId: OrganizationId,
+    instanceId: string,
+    entitlementId: string,
+  ) => Effect.Effect<void>
   /** Repeats what is in force or planned at an instant in the row of the instance, after a change. */
   readonly repeat: (organizationId: OrganizationId, instanceIds: ReadonlyArray<string>, at: Date) => Effect.Effect<void>
 }
@@ -154,6 +160,13 @@ const make = Effect.gen(function* () {
           reason, created_at, created_by)
         VALUES (${organizationId}, ${row.id}, ${row.instanceId}, ${row.familyId}, ${row.licenseId}, ${row.quantity},
           ${row.startsAt}, ${row.endsAt}, ${row.reason}, ${row.createdAt}, ${sql.json(row.createdBy)})`),
+
+    addCredits: (organizationId, instanceId, entitlementId) =>
+      executed(sql`
+        UPDATE instances SET extras = coalesce(extras, '{}') || jsonb_build_object('credits',
+          coalesce(extras -> 'credits', '[]') || to_jsonb(${entitlementId}::text))
+        WHERE organization_id = ${organizationId} AND id = ${instanceId}
+          AND NOT coalesce(jsonb_exists(extras -> 'credits', ${entitlementId}), false)`),
 
     repeat: (organizationId, instanceIds, at) =>
       executed(sql`

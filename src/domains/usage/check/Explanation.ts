@@ -3,6 +3,7 @@ import { BigDecimal } from "effect"
 import { amountOf, decimalText, one } from "../../../kernel/values/Decimal.ts"
 import { capOf, isUnlimited } from "../rules/Cap.ts"
 import { accessEndOf } from "../rules/Decision.ts"
+import { leftOf, limitWith, remainingOf } from "../rules/Burn.ts"
 import { configurationOf, sourcesAt } from "../rules/Grant.ts"
 import type { GrantSource } from "../rules/Grant.ts"
 import type { ExplainedEntitlement } from "../rules/CheckBasis.ts"
@@ -10,6 +11,7 @@ import type { CheckSubject, Decision, Grant } from "../rules/Decision.ts"
 import type { Explanation } from "./Model.ts"
 import type { LicenseFacts } from "../rules/Terms.ts"
 import { limitOf } from "../rules/Limits.ts"
+import type { Limit } from "../rules/Cap.ts"
 import type { CheckedInstance } from "../rules/Terms.ts"
 
 /** The input of an explanation. */
@@ -26,15 +28,41 @@ interface ExplanationInput {
   readonly consumed?: boolean
 }
 
-const shownGrantOf = ({ entitlement, subject: { grant } }: ExplanationInput): Explanation["grant"] => {
-  if (grant === null) return null
+/** The limit that the decision used. */
+const decidedLimit = ({ subject: { credits, entitlement, grant } }: ExplanationInput): Limit | null =>
+  entitlement?.type === "NUMBER" ? limitWith(limitOf(grant), credits?.active ?? []) : null
+
+const shownCreditsOf = ({ at, credits }: CheckSubject): Pick<Explanation, "credits"> =>
+  credits === undefined || credits.active.length === 0
+    ? {}
+    : {
+        credits: credits.active.map((credit) => ({
+          id: credit.id,
+          amount: amountOf(credit.amount),
+          remaining: amountOf(remainingOf(credit, at)),
+          priority: credit.priority,
+          startsAt: credit.startsAt,
+          expiresAt: credit.expiresAt,
+          reason: credit.reason ?? null,
+        })),
+      }
+
+const shownGrantOf = (explained: ExplanationInput): Explanation["grant"] => {
+  const { grant } = explained.subject
+  if (grant === null) {
+    return decidedLimit(explained) === null ? null : { value: 0, overagePercent: 0, source: "CREDIT" }
+  }
   const { byAddOn = false, overagePercent, override, value } = grant
   const source =
     override === undefined
       ? ({ source: byAddOn ? "ADD_ON" : "LICENSE" } as const)
       : ({ source: "OVERRIDE", by: override.by, at: new Date(override.at), reason: override.reason } as const)
   const shown = shownValue(value)
-  return { value: shown ?? configurationOf(grant, entitlement?.configuration) ?? {}, overagePercent, ...source }
+  return {
+    value: shown ?? configurationOf(grant, explained.entitlement?.configuration) ?? {},
+    overagePercent,
+    ...source,
+  }
 }
 
 type ShownSource = Explanation["sources"][number]
@@ -70,8 +98,8 @@ const shownSourcesOf = (explained: ExplanationInput): Explanation["sources"] =>
     ? []
     : sourcesAt(explained.entitlement, explained.subject.at).map(shownSourceOf(explained))
 
-const ruleOf = ({ subject }: ExplanationInput): Explanation["overageRule"] => {
-  const limit = subject.entitlement?.type === "NUMBER" ? limitOf(subject.grant) : null
+const ruleOf = (explained: ExplanationInput): Explanation["overageRule"] => {
+  const limit = decidedLimit(explained)
   if (limit === null) return null
   if (isUnlimited(limit.value)) return { kind: "UNLIMITED", limit: -1, cap: -1 }
   return {
@@ -103,14 +131,16 @@ const nameOf = (explained: ExplanationInput): string => {
   return override.mode === "ADD" ? `${soldName(explained)} with ${name}` : name
 }
 
-/** The limit in words: what is granted, and how far usage may exceed it. */
+/** The limit in words: what is granted, how far usage may exceed it, and what credits can pay. */
 const limitText = (explained: ExplanationInput): string => {
   const limit = limitOf(explained.subject.grant)
-  if (limit === null) return `${nameOf(explained)} grants nothing`
+  const active = explained.subject.credits?.active ?? []
+  const credits = active.length === 0 ? "" : `, and credits have ${decimalText(leftOf(active))} left`
+  if (limit === null) return `${nameOf(explained)} grants nothing${credits}`
   const granted = `${nameOf(explained)} grants ${decimalText(limit.value)}`
   return limit.overagePercent === 0
-    ? granted
-    : `${granted} and allows overage up to ${decimalText(capOf(limit.value, limit.overagePercent))}`
+    ? `${granted}${credits}`
+    : `${granted} and allows overage up to ${decimalText(capOf(limit.value, limit.overagePercent))}${credits}`
 }
 
 const decisionText = (explained: ExplanationInput): string => {
@@ -143,11 +173,12 @@ const decisionText = (explained: ExplanationInput): string => {
   }
 }
 
-const figuresText = ({ subject: { entitlement, held, period, usage } }: ExplanationInput): string => {
+const figuresText = ({ subject: { credits, entitlement, held, period, usage } }: ExplanationInput): string => {
   if (entitlement?.type !== "NUMBER" || period === null) return ""
   const since = `since ${period.start.toISOString()}`
   const window = period.end === null ? since : `from ${period.start.toISOString()} to ${period.end.toISOString()}`
-  return ` Before this, ${decimalText(usage)} were used ${window}, and reservations held ${decimalText(held)}.`
+  const paid = credits === undefined ? "" : `, credits had paid ${decimalText(credits.burned)} of it`
+  return ` Before this, ${decimalText(usage)} were used ${window}${paid}, and reservations held ${decimalText(held)}.`
 }
 
 const outcomeText = ({ consumed, decision }: ExplanationInput): string => {
@@ -180,6 +211,7 @@ export const explain = (explained: ExplanationInput): Explanation => {
           },
     overageRule: ruleOf(explained),
     held: isNumber ? amountOf(subject.held) : null,
+    ...shownCreditsOf(subject),
     text: `${decisionText(explained)}${figuresText(explained)}${outcomeText(explained)}`,
   }
 }

@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { component } from "../../../kernel/contract/Component.ts"
 import { Amount } from "../../../kernel/values/Decimal.ts"
+import { Uuid } from "../../../kernel/values/Identifiers.ts"
 import { PathName } from "../../../kernel/values/Text.ts"
 import { Timestamp, TimestampInput } from "../../../kernel/values/Timestamp.ts"
 import { ResetAnchor, ResetPeriod } from "../../entitlements/Model.ts"
@@ -13,8 +14,8 @@ import { checkReasons } from "../rules/Decision.ts"
 /** `HARD`: nothing above the limit. `SOFT`: overage up to a cap. `UNLIMITED`: no limit. */
 const overageKinds = ["HARD", "SOFT", "UNLIMITED"] as const
 
-/** Where a grant is from: the license version, add-ons, or an override of the instance. */
-const grantSources = ["LICENSE", "ADD_ON", "OVERRIDE"] as const
+/** Where a grant is from: the license version, add-ons, an override of the instance, or only a credit. */
+const grantSources = ["LICENSE", "ADD_ON", "OVERRIDE", "CREDIT"] as const
 
 const GrantSource = Schema.Literals(grantSources).annotate(component("GrantSource", "LICENSE"))
 
@@ -33,6 +34,17 @@ const ShownSource = Schema.Struct({
   at: Schema.optionalKey(Timestamp).annotate({ description: "When it was set or made" }),
   reason: Schema.optionalKey(Schema.NullOr(Schema.String)),
 }).annotate(component("CheckedSource", { license: "pro" }))
+
+/** A credit that is active. */
+const ShownCredit = Schema.Struct({
+  id: Uuid,
+  amount: Amount,
+  remaining: Amount.annotate({ description: "What neither usage nor reservations have taken of it" }),
+  priority: Schema.Int,
+  startsAt: Timestamp,
+  expiresAt: Schema.NullOr(Timestamp),
+  reason: Schema.NullOr(Schema.String),
+}).annotate(component("CheckedCredit", { amount: 5_000, remaining: 4_700, priority: 50, reason: "Top-up" }))
 
 /** Everything that one answer of a check was decided on. */
 export const Explanation = Schema.Struct({
@@ -56,7 +68,7 @@ export const Explanation = Schema.Struct({
     }).annotate(component("CheckedGrant")),
   ).annotate({
     description:
-      "What is granted, by the license version, by add-ons or by an override of the instance; `null` if nothing is",
+      "What is granted, by the license version, by add-ons or by an override of the instance; a credit alone grants with a limit of 0. `null` if nothing is",
   }),
   sources: Schema.Array(ShownSource).annotate({
     description: "All that grants at this instant, in the order in which it applies, also what a later source replaces",
@@ -79,6 +91,9 @@ export const Explanation = Schema.Struct({
   held: Schema.NullOr(Amount).annotate({
     description:
       "The quantity that reservations hold in the window, at the same instant as the figures; `null` unless a `NUMBER`",
+  }),
+  credits: Schema.optionalKey(Schema.Array(ShownCredit)).annotate({
+    description: "The credits that are active, in the order in which they are used. Only if there is one",
   }),
   text: Schema.String.annotate({ description: "The same in a few sentences" }),
 }).annotate(component("CheckExplanation"))

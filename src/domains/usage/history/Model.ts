@@ -3,7 +3,14 @@ import { Schema } from "effect"
 import { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { component } from "../../../kernel/contract/Component.ts"
 import { Amount } from "../../../kernel/values/Decimal.ts"
+import { Uuid } from "../../../kernel/values/Identifiers.ts"
 import { Timestamp, TimestampInput } from "../../../kernel/values/Timestamp.ts"
+
+/** What a credit paid of an event of usage. */
+const PaidByCredit = Schema.Struct({
+  id: Uuid.annotate({ description: "The credit" }),
+  quantity: Amount.annotate({ description: "Negative: what a correction returned to it" }),
+}).annotate(component("PaidByCredit", { quantity: 250 }))
 
 /** An event of usage: what was reported, consumed or committed. */
 export const UsageEventRecord = Schema.Struct({
@@ -18,6 +25,9 @@ export const UsageEventRecord = Schema.Struct({
   reportedAt: Timestamp,
   reportedBy: ActorReference,
   metadata: Schema.NullOr(Schema.Record(Schema.String, Schema.Unknown)),
+  credits: Schema.optionalKey(Schema.Array(PaidByCredit)).annotate({
+    description: "What credits paid of it, also if it was voided later. Only if they paid something",
+  }),
   voidedAt: Schema.NullOr(Timestamp).annotate({ description: "A voided event counts no more; otherwise `null`" }),
   voidedBy: Schema.NullOr(ActorReference),
 }).annotate(

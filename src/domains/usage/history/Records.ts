@@ -8,11 +8,14 @@ import { eventId } from "./Rules.ts"
 
 export const eventOf = (
   meter: Meter,
-  { behavior: _, ordinal, periodStart, value, ...event }: EventRow,
+  { behavior: _, credits, ordinal, periodStart, value, ...event }: EventRow,
 ): UsageEventRecord => ({
   id: eventId({ periodStart, ordinal }, meter),
   value: amountOf(storedDecimal(value)),
   ...event,
+  ...(credits === null
+    ? {}
+    : { credits: credits.map(({ id, quantity }) => ({ id, quantity: amountOf(storedDecimal(quantity)) })) }),
 })
 
 /** Whether usage of the meter is reported: then it has events. */

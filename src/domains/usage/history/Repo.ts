@@ -12,17 +12,20 @@ import { valueOf } from "../rules/Aggregation.ts"
 import type { Total } from "../rules/Aggregation.ts"
 import { UsageEventRecord } from "./Model.ts"
 import type { UsageEventFilters } from "./Model.ts"
+import { paidByCredits } from "../terms/CreditsSql.ts"
 import { sumsUntil, wasDropped } from "../partitions/DaysSql.ts"
 import { ofTotal } from "./TotalSql.ts"
 import type { StoredTotalKey } from "./TotalSql.ts"
 
 /** An event as it is stored. The value is a decimal. */
 const EventRow = Schema.Struct({
-  ...Struct.omit(UsageEventRecord.fields, ["id"]),
+  ...Struct.omit(UsageEventRecord.fields, ["id", "credits"]),
   periodStart: Schema.Date,
   ordinal: Schema.Int,
   behavior: Schema.Literals(["append", "set"]),
   value: Schema.String,
+  /** What credits paid of it, as decimals; `null` if nothing. */
+  credits: Schema.NullOr(Schema.Array(Schema.Struct({ id: Schema.String, quantity: Schema.String }))),
 })
 export type EventRow = typeof EventRow.Type
 
@@ -70,7 +73,7 @@ const reads = (sql: PgClient.PgClient) => {
   const columns =
     sql.literal(`e.period_start AS "periodStart", e.ordinal::float8 AS ordinal, behavior, e.value::text AS value,
     unique_key AS "uniqueKey", transaction_id AS "transactionId", source, e.timestamp, reported_at AS "reportedAt",
-    reported_by AS "reportedBy", metadata, voided_at AS "voidedAt", voided_by AS "voidedBy"`)
+    reported_by AS "reportedBy", metadata, voided_at AS "voidedAt", voided_by AS "voidedBy", ${paidByCredits} AS credits`)
 
   return {
     list: (

@@ -32,10 +32,13 @@ export interface Credit {
   readonly used: Amount
   /** What reservations have set aside. */
   readonly reserved: Amount
+  /** Why it was added. Only explanations show it. */
+  readonly reason?: string | null
 }
 
 /** The states of a credit at an instant. The first one that fits counts. */
-type CreditState = "VOIDED" | "EXPIRED" | "SCHEDULED" | "USED_UP" | "OPEN"
+export const creditStates = ["VOIDED", "EXPIRED", "SCHEDULED", "USED_UP", "OPEN"] as const
+type CreditState = (typeof creditStates)[number]
 
 const isExpired = ({ expiresAt }: Credit, at: Date): boolean => expiresAt !== null && !isBefore(at, expiresAt)
 

@@ -17,7 +17,7 @@ const totalOf = (period: Period | null, rows: ReadonlyArray<CheckedEntitlement>)
 
 /** What only an explanation shows of an entitlement. */
 export type ExplainedEntitlement = ShownTerms &
-  Pick<CheckedEntitlement, "resetPeriod" | "resetAnchor" | "configuration" | "credits">
+  Pick<CheckedEntitlement, "resetPeriod" | "resetAnchor" | "configuration">
 
 /** What credits have to do with a period; `undefined` without an active one where none has paid anything. */
 const creditsOf = (

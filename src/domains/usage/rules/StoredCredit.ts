@@ -30,6 +30,7 @@ export const creditOf = (stored: StoredCredit): Credit => ({
   expiresAt: dateOrNull(stored.expiresAt),
   createdAt: new Date(stored.createdAt),
   voidedAt: dateOrNull(stored.voidedAt),
+  reason: stored.reason,
   used: storedDecimal(stored.used),
   reserved: decimalOrZero(stored.reserved),
 })

@@ -8,23 +8,29 @@ import type { AggregationMethod, ResetAnchor, ResetPeriod } from "../../entitlem
 import { capOf, isUnlimited } from "../rules/Cap.ts"
 import type { Limit } from "../rules/Cap.ts"
 import type { Grant } from "../rules/Decision.ts"
-import { configurationOf, grantsDuring } from "../rules/Grant.ts"
+import { configurationOf, grantOf, grantsDuring } from "../rules/Grant.ts"
 import type { DatedGrant } from "../rules/Grant.ts"
 import { limitOf } from "../rules/Limits.ts"
 import { periodAt } from "../rules/Period.ts"
+import { creditOf } from "../rules/StoredCredit.ts"
 import type { CheckedEntitlement } from "../rules/Terms.ts"
+import { changesBeside, termsBeside } from "./CreditRules.ts"
+import type { Taken } from "./CreditRules.ts"
 import type { ConfigTerms, EntitlementSnapshot, EntitlementStanding, Life, NumberTerms, PeriodStarts } from "./Model.ts"
 
 /** An entitlement as a snapshot reads it. */
 export type SnapshotRow = CheckedEntitlement & { readonly aggregationMethod: AggregationMethod | null }
 
-/** What is used and reserved of an entitlement in the present period. */
+/** What is used of the limit of an entitlement, and reserved of it, in the present period. */
 export interface Used {
   readonly amount: BigDecimal.BigDecimal
   /** The part of it that is reserved. */
   readonly held: BigDecimal.BigDecimal
   readonly from: Date
 }
+
+/** The same, with the end of the period. */
+export type UsedUntil = Used & Taken
 
 const isBelow = (one: Limit, other: Limit): boolean => {
   if (isUnlimited(one.value)) return false
@@ -53,10 +59,10 @@ const ALWAYS = "1970-01-01T00:00:00.000Z"
 /**
  * What is granted from which instant on, where it differs from the terms of the whole life: nothing where it never changes.
  */
-const changesOf = <Terms extends object>(
+const changesOf = <Terms extends object, G = Grant | null>(
   whole: Terms,
-  grants: ReadonlyArray<DatedGrant>,
-  termsOf: (grant: Grant | null) => Terms,
+  grants: ReadonlyArray<{ readonly from: Date | null; readonly grant: G }>,
+  termsOf: (grant: G) => Terms,
 ): { readonly grants?: ReadonlyArray<{ readonly from: string } & Terms> } => {
   if (grants.length === 1) return {}
   let last = JSON.stringify(whole)
@@ -78,13 +84,23 @@ const numberTerms = (limit: Limit | null): NumberTerms =>
         overagePercent: decimalText(BigDecimal.fromNumberUnsafe(limit.overagePercent)),
       }
 
-const numberOver = (row: SnapshotRow, grants: ReadonlyArray<DatedGrant>, used: Used): EntitlementStanding => {
-  const terms = numberTerms(leastLimit(grants.map(({ grant }) => grant)))
+/** Terms, from an instant on; the first ones of a life have none. */
+interface DatedTerms {
+  readonly from: Date | null
+  readonly grant: NumberTerms
+}
+
+const numberOver = (
+  row: SnapshotRow,
+  used: Used,
+  whole: NumberTerms,
+  dated: ReadonlyArray<DatedTerms>,
+): EntitlementStanding => {
   return {
     slug: row.entitlement,
     type: "NUMBER",
-    ...terms,
-    ...changesOf(terms, grants, (grant) => numberTerms(limitOf(grant))),
+    ...whole,
+    ...changesOf(whole, dated, (terms) => terms),
     aggregation: row.aggregationMethod ?? "SUM",
     used: decimalText(used.amount),
     ...(BigDecimal.isZero(used.held) ? {} : { held: decimalText(used.held) }),
@@ -92,6 +108,14 @@ const numberOver = (row: SnapshotRow, grants: ReadonlyArray<DatedGrant>, used: U
     period: periodName(row.resetPeriod, row.resetAnchor),
   }
 }
+
+/** The terms of a `NUMBER` during a life, without credits. */
+const plainTerms = (
+  grants: ReadonlyArray<DatedGrant>,
+): readonly [whole: NumberTerms, dated: ReadonlyArray<DatedTerms>] => [
+  numberTerms(leastLimit(grants.map(({ grant }) => grant))),
+  grants.map(({ from, grant }) => ({ from, grant: numberTerms(limitOf(grant)) })),
+]
 
 const booleanOver = (slug: string, grants: ReadonlyArray<DatedGrant>): EntitlementStanding => {
   const termsOf = (grant: Grant | null) => ({ value: grant?.value === true })
@@ -119,8 +143,34 @@ const configurationOver = (
  */
 export const standingOver = (row: SnapshotRow, used: Used | null, life: Life): EntitlementStanding | null => {
   const grants = grantsDuring(row, life)
-  if (row.type === "NUMBER") return used === null ? null : numberOver(row, grants, used)
+  if (row.type === "NUMBER") return used === null ? null : numberOver(row, used, ...plainTerms(grants))
   return row.type === "BOOLEAN" ? booleanOver(row.entitlement, grants) : configurationOver(row, grants)
+}
+
+/**
+ * The same for a product that asks again when something changes: what credits have left is a part of the limit while they pay. Bundles do
+ * not contain it, because nothing sets credits aside for their site.
+ */
+export const standingWithCredits = (
+  row: SnapshotRow,
+  used: UsedUntil | null,
+  life: Life,
+): EntitlementStanding | null => {
+  const credits = (row.credits ?? []).map(creditOf)
+  if (row.type !== "NUMBER" || used === null || credits.length === 0) return standingOver(row, used, life)
+  const grants = grantsDuring(row, life)
+  const changes = new Set([
+    ...grants.flatMap(({ from }) => (from === null ? [] : [from.getTime()])),
+    ...changesBeside(credits, used),
+  ])
+  const termsAt = (at: Date): NumberTerms => termsBeside(limitOf(grantOf(row, at)), credits, used, at)
+  const first = termsAt(life.from)
+  const later = [...changes]
+    .filter((at) => at > life.from.getTime() && at < life.until.getTime())
+    .toSorted((one, other) => one - other)
+    .map((at) => ({ from: new Date(at), grant: termsAt(new Date(at)) }))
+  const [whole] = later.length === 0 ? [first] : plainTerms(grants)
+  return numberOver(row, used, whole, [{ from: null, grant: first }, ...later])
 }
 
 /** Whether an entitlement has no grant at any instant of the life. */

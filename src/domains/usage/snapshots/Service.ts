@@ -8,8 +8,9 @@ import type { StandingRow } from "../check/Repo.ts"
 import { knownAt } from "../check/Service.ts"
 import { catalogReader } from "./CatalogReader.ts"
 import type { EntitlementStanding, Life, PeriodStarts, Standings, TermsSnapshot } from "./Model.ts"
-import { grantOver, isNeverGranted, periodStarts, standingOver } from "./Rules.ts"
-import type { SnapshotRow, Used } from "./Rules.ts"
+import { grantOver, isNeverGranted, periodStarts, standingWithCredits } from "./Rules.ts"
+import type { SnapshotRow, UsedUntil } from "./Rules.ts"
+import { zero } from "../../../kernel/values/Decimal.ts"
 import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 
 /** Limits how much a snapshot says of what an instance may not use. */
@@ -29,13 +30,16 @@ const termsOf = (rows: ReadonlyArray<StandingRow>, at: Date): TermsSnapshot | un
 
   const entriesOver = <Entry extends EntitlementStanding>(
     { until }: Life,
-    entryOf: (row: SnapshotRow, used: Used | null) => Entry | null,
+    entryOf: (row: SnapshotRow, used: UsedUntil | null) => Entry | null,
   ) => {
     const entitlements: Array<Entry> = []
     const periods: Record<string, PeriodStarts> = {}
     for (const [position, row] of known.entries()) {
-      const { held, period, usage } = bases[position] ?? unknownEntitlement
-      const used = period === null ? null : { amount: BigDecimal.sum(usage, held), held, from: period.start }
+      const { credits, held, period, usage } = bases[position] ?? unknownEntitlement
+      // What credits have paid takes nothing of the limit.
+      const net = BigDecimal.subtract(usage, credits?.burned ?? zero)
+      const used =
+        period === null ? null : { amount: BigDecimal.sum(net, held), held, from: period.start, until: period.end }
       const entry = entryOf(row, used)
       if (entry === null) continue
       entitlements.push(entry)
@@ -49,7 +53,7 @@ const termsOf = (rows: ReadonlyArray<StandingRow>, at: Date): TermsSnapshot | un
   const standingsOver = (life: Life): Standings => {
     let neverGranted = 0
     const entries = entriesOver(life, (row, used) => {
-      const standing = standingOver(row, used, life)
+      const standing = standingWithCredits(row, used, life)
       if (standing === null || !isNeverGranted(standing)) return standing
       neverGranted += 1
       return neverGranted > MAX_NEVER_GRANTED ? null : standing

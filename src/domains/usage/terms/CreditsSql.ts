@@ -30,9 +30,13 @@ const isActive = (at: string): string => `c.voided_at IS NULL AND ${isInWindow(a
 /** Whether the credit `c` can pay for usage at an instant (SQL). What is set aside of it is still there. */
 export const canPay = (at: string): string => `NOT c.is_spent AND ${isActive(at)}`
 
+/** Whether the credit `c` can pay for usage at or after an instant (SQL). */
+export const canPayAfter = (at: string): string =>
+  `NOT c.is_spent AND c.voided_at IS NULL AND coalesce(c.expires_at, 'infinity'::timestamptz) > ${at}`
+
 /**
- * The credits of a meter that are active at the instant of the bounds, as an array of `StoredCredit`s in any order; `NULL` without any:
- * those that can pay, and one that is used up, because it still grants.
+ * The credits of a meter that can pay at the instant of the bounds or later, and one that is used up and still grants, as an array of
+ * `StoredCredit`s in any order; `NULL` without any.
  */
 export const activeCredits = (sql: SqlClient, meter: HeldMeter, bounds: HeldBounds): Fragment => {
   const stored = sql.literal(storedCredit())
@@ -40,7 +44,7 @@ export const activeCredits = (sql: SqlClient, meter: HeldMeter, bounds: HeldBoun
   return sql`
       SELECT jsonb_agg(credit) FROM (SELECT (${setAside(sql, meter, bounds)}) AS quantities OFFSET 0) aside
       CROSS JOIN LATERAL (
-        SELECT ${stored} AS credit FROM credits c WHERE ${creditsOfMeter(sql, meter)} AND ${sql.literal(canPay(at))}
+        SELECT ${stored} AS credit FROM credits c WHERE ${creditsOfMeter(sql, meter)} AND ${sql.literal(canPayAfter(at))}
         UNION ALL (
           SELECT ${stored} FROM credits c
           WHERE ${creditsOfMeter(sql, meter)} AND c.is_spent AND ${sql.literal(isActive(at))} LIMIT 1
@@ -65,3 +69,12 @@ export const burnedInPast = (sql: SqlClient, organization: Fragment, at: string)
       SELECT sum(u.quantity) FROM credit_uses u
       WHERE u.organization_id = ${organization} AND u.instance_id = t.instance_id AND u.entitlement_id = t.entitlement_id
         AND u.period_start = t.period_start AND u.at <= ${sql.literal(at)} AND u.voided_at IS NULL`
+
+/** What credits paid of the event `e` of usage, as decimals by credit; `NULL` if nothing. */
+export const paidByCredits = `(
+      SELECT jsonb_agg(jsonb_build_object('id', paid.credit_id, 'quantity', paid.quantity::text) ORDER BY paid.first) FROM (
+        SELECT u.credit_id, sum(u.quantity) AS quantity, min(u.id::text) AS first FROM credit_uses u
+        WHERE u.organization_id = e.organization_id AND u.instance_id = e.instance_id AND u.entitlement_id = e.entitlement_id
+          AND u.period_start = e.period_start AND u.ordinal = e.ordinal
+        GROUP BY u.credit_id
+      ) paid)`

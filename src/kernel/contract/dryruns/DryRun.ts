@@ -29,7 +29,7 @@ export const CurrentDryRun = Context.Reference<Array<DryRunEvent> | undefined>(
  * What a dry run reports about other records:
  * `license`: the instances of a license version, what its family resolves to, and who loses the default;
  * `license-migration`: the instances that would be moved, and whose checks would turn;
- * `grant`, `instance`, `add-on`: whose checks would turn; `instance-deletion`: what is deleted with the instance;
+ * `grant`, `instance`, `add-on`, `credit`: whose checks would turn; `instance-deletion`: what is deleted with the instance;
  * `deletion`: nothing, because records that block it cause a rejection; `metadata-field`: whose values would be invalid;
  * `connector`: its integration records; `revocation`: offline bundles in force;
  * `release-access`: the instances for which the decision on a release turns; `deployment`: the instances of a zone that may not have
@@ -41,6 +41,7 @@ export type ImpactKind =
   | "grant"
   | "instance"
   | "add-on"
+  | "credit"
   | "instance-deletion"
   | "deletion"
   | "metadata-field"

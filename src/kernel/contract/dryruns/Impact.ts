@@ -90,9 +90,17 @@ export type DeploymentImpact = typeof DeploymentImpact.Type
 
 /** Records of one kind that block a deletion. */
 export const Blocking = Schema.Struct({
-  kind: Schema.Literals(["instances", "licenses", "overrides", "usage", "releases", "deploymentZones"]).annotate({
+  kind: Schema.Literals([
+    "instances",
+    "licenses",
+    "overrides",
+    "usage",
+    "credits",
+    "releases",
+    "deploymentZones",
+  ]).annotate({
     ...component("BlockingKind", "instances"),
-    description: "`overrides` and `usage` name the instances that have them",
+    description: "`overrides`, `usage` and `credits` name the instances that have them",
   }),
   count: Schema.Int.annotate({ description: "How many there are, at most 10,000" }),
   truncated: Schema.Boolean.annotate({ description: "Whether there are more than were counted" }),
