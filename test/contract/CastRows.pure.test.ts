@@ -53,6 +53,7 @@ const inResponses: Casts = {
   "people/Repo.ts": ["MemberRow", "MembershipRow", "User"],
   "releases/Repo.ts": ["LinkedComponent", "{ readonly slug: string }"],
   "usage/InstanceUsageRepo.ts": ["AffectedInstance"],
+  "usage/credits/Repo.ts": ["AffectedInstance"],
   "usage/history/Repo.ts": ["EventRow"],
   "usage/history/RollupsRepo.ts": ["HistoryRow"],
   "usage/leases/Repo.ts": ['Omit<LeaseRow, "sweepAfter">'],

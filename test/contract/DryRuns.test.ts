@@ -17,6 +17,8 @@ const DECLARED = [
   "addOns.put",
   "components.delete",
   "connectors.deactivate",
+  "credits.create",
+  "credits.void",
   "customers.delete",
   "deploymentZones.delete",
   "deploymentZones.update",
@@ -63,7 +65,7 @@ const comparable = (value: unknown, since: number): unknown =>
 
 /** The id of a record that the request creates is an example. */
 const withExampleId = (body: object | null): unknown =>
-  body === null || !("counts" in body || "addOn" in body) ? body : { ...body, id: "example" }
+  body === null || !("counts" in body || "addOn" in body || "priority" in body) ? body : { ...body, id: "example" }
 
 const withQuery = (path: string, query: string): string => `${path}${path.includes("?") ? "&" : "?"}${query}`
 

@@ -39,6 +39,7 @@ const SINGLE: ReadonlyArray<string> = [
   "overrides.list",
   "addOns.list",
   "instanceReleases.list",
+  "credits.usage",
   "offlineLedgers.list",
   "tranches.list",
   "webhookHistory.list",

@@ -28,6 +28,8 @@ export interface Fixture {
   readonly archived: string
   /** A family of add-ons. The instance has one of it. */
   readonly addOn: string
+  /** A credit of the instance. */
+  readonly credit: string
   readonly release: string
   readonly zone: string
   readonly metadataField: string
@@ -142,6 +144,7 @@ export const populate = Effect.fnUntraced(function* (options: {
   yield* post("/licenses", { name: "Extra calls", slug: "extra-calls", type: "ADD_ON" })
   yield* post("/licenses/extra-calls/entitlements", { entitlementSlug: "api-calls", value: 500 })
   yield* put(`/instances/${instance.slug}/add-ons/extra-calls`, {})
+  const credit = yield* post(`/instances/${instance.slug}/entitlements/api-calls/credits`, { amount: 100 })
   yield* post("/entitlements", { name: "Editors", slug: "editors", type: "NUMBER", aggregationMethod: "CONCURRENT" })
   yield* post("/licenses/pro/entitlements", { entitlementSlug: "editors", value: 5 })
   const lease = yield* post(`/instances/${instance.slug}/entitlements/editors/leases`, { holder: "bob" })
@@ -172,6 +175,7 @@ export const populate = Effect.fnUntraced(function* (options: {
     draft: draft.slug,
     archived: archived.slug,
     addOn: "extra-calls",
+    credit: credit.id,
     release: release.slug,
     zone: zone.slug,
     metadataField: metadataField.id,
@@ -210,6 +214,7 @@ const parameters: Readonly<Record<string, (fixture: Fixture) => string>> = {
   bundleId: ({ bundle }) => bundle,
   componentSlug: ({ component }) => component,
   connectorName: () => integration,
+  creditId: ({ credit }) => credit,
   customerSlug: ({ customer }) => customer,
   deliveryId: ({ delivery }) => delivery,
   deploymentZoneSlug: ({ zone }) => zone,

@@ -109,6 +109,10 @@ export const crowdedBy = Effect.fnUntraced(function* (many: number) {
     SELECT organization_id, instance_id, entitlement_id, period_start, 1000 + number, ${at}, 'append', 1, ${at}, ${actor}
     FROM (SELECT * FROM usage_totals WHERE organization_id = ${organizationId} LIMIT 1) AS total,
       generate_series(1, ${many}::int) AS number`
+  yield* sql`
+    INSERT INTO credit_uses (organization_id, credit_id, at, id, instance_id, entitlement_id, period_start, ordinal, quantity)
+    SELECT organization_id, ${fixture.credit}::uuid, ${at}, gen_random_uuid(), instance_id, entitlement_id, period_start, 1, 1
+    FROM usage_totals WHERE organization_id = ${organizationId} LIMIT 1`
   yield* sql`UPDATE usage_totals SET event_count = 1000 + ${many} WHERE organization_id = ${organizationId}`
   yield* (yield* Rollups).addMissing(at, 100)
   yield* sql`

@@ -64,6 +64,17 @@ export const SALES_NOUNS: ReadonlyArray<Noun> = [
     },
   },
   {
+    name: "credits",
+    about: "Amounts that an instance can use once, after its limit",
+    commands: {
+      list: list("listCredits", "id", "amount", "remaining", "state", "priority", "startsAt", "expiresAt", "reason"),
+      get: "getCredit",
+      create: "createCredit",
+      void: "voidCredit",
+      usage: list("listCreditUses", "timestamp", "instance", "eventId", "quantity"),
+    },
+  },
+  {
     name: "licenses",
     about: "License versions",
     commands: {

@@ -20,7 +20,7 @@ import { setAside } from "../terms/HeldSql.ts"
 import { CreditRow } from "./Model.ts"
 
 /** Whose credits, and of which entitlement. */
-export interface CreditKey {
+interface CreditKey {
   readonly instanceId: string
   readonly entitlementId: string
 }

@@ -22,7 +22,7 @@ import type { ConfigTerms, EntitlementSnapshot, EntitlementStanding, Life, Numbe
 export type SnapshotRow = CheckedEntitlement & { readonly aggregationMethod: AggregationMethod | null }
 
 /** What is used of the limit of an entitlement, and reserved of it, in the present period. */
-export interface Used {
+interface Used {
   readonly amount: BigDecimal.BigDecimal
   /** The part of it that is reserved. */
   readonly held: BigDecimal.BigDecimal

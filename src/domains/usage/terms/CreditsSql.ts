@@ -27,9 +27,6 @@ const isInWindow = (at: string): string =>
 
 const isActive = (at: string): string => `c.voided_at IS NULL AND ${isInWindow(at)}`
 
-/** Whether the credit `c` can pay for usage at an instant (SQL). What is set aside of it is still there. */
-export const canPay = (at: string): string => `NOT c.is_spent AND ${isActive(at)}`
-
 /** Whether the credit `c` can pay for usage at or after an instant (SQL). */
 export const canPayAfter = (at: string): string =>
   `NOT c.is_spent AND c.voided_at IS NULL AND coalesce(c.expires_at, 'infinity'::timestamptz) > ${at}`
