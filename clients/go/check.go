@@ -65,11 +65,13 @@ type Answer struct {
 	Allowed     bool   `json:"allowed"`
 	// Reason says why. Beside those of the service there are NO_SNAPSHOT, SNAPSHOT_EXPIRED, SERVICE_AWAY and ACCESS_REVOKED.
 	// Later versions may have further ones.
-	Reason             string     `json:"reason"`
-	Limit              Amount     `json:"limit"`
-	Usage              Amount     `json:"usage"`
-	Remaining          Amount     `json:"remaining"`
-	Overage            Amount     `json:"overage"`
+	Reason    string `json:"reason"`
+	Limit     Amount `json:"limit"`
+	Usage     Amount `json:"usage"`
+	Remaining Amount `json:"remaining"`
+	Overage   Amount `json:"overage"`
+	// Credits is what is left of credits, which is in Remaining too: only in an answer of the service, if a credit is active.
+	Credits            Amount     `json:"credits"`
 	CurrentPeriodStart *time.Time `json:"currentPeriodStart"`
 	CurrentPeriodEnd   *time.Time `json:"currentPeriodEnd"`
 	Source             Source     `json:"-"`

@@ -124,12 +124,16 @@ func TestChecks(t *testing.T) {
 			}
 			answers := []any{}
 			for _, answer := range result.Checks {
-				answers = append(answers, map[string]any{
+				said := map[string]any{
 					"entitlement": answer.Entitlement, "allowed": answer.Allowed, "reason": answer.Reason,
 					"limit": amountOrNull(answer.Limit), "usage": amountOrNull(answer.Usage),
 					"remaining": amountOrNull(answer.Remaining), "overage": amountOrNull(answer.Overage),
 					"currentPeriodStart": timeOrNull(answer.CurrentPeriodStart), "currentPeriodEnd": timeOrNull(answer.CurrentPeriodEnd),
-				})
+				}
+				if answer.Credits != "" {
+					said["credits"] = amountOrNull(answer.Credits)
+				}
+				answers = append(answers, said)
 			}
 			vectors.Equal(t, map[string]any{
 				"instance": result.Instance, "license": result.License, "at": timeOrNull(result.At),

@@ -103,9 +103,9 @@ export const servicesOn = (repositories: Repositories) =>
       Layer.provideMerge(Offline.layer),
       Layer.provideMerge(Flags.layer),
       Layer.provideMerge(Migrations.layer),
+      Layer.provideMerge(Imports.layer),
       Layer.provideMerge(Usage.layer),
       Layer.provideMerge(Events.changes.pipe(Layer.provide(Instances.followers))),
-      Layer.provideMerge(Imports.layer),
       Layer.provideMerge(Integrations.layer),
       Layer.provideMerge(Instances.layer),
     )

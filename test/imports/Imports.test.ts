@@ -203,6 +203,45 @@ layer(TestService.layer, { excludeTestServices: true })("an import", (it) => {
     }),
   )
 
+  it.effect("adds credits to instances with all digits, and finds those that were added by their external ids", () =>
+    Effect.gen(function* () {
+      const { call, customer, entitlement, instance, license, tenant, verdicts } = yield* openShop
+      const { core } = yield* TestService
+      yield* license("pro")
+      yield* customer("Acme")
+      yield* entitlement("calls")
+      yield* instance("Prod", "acme", "pro", { slug: "prod", ...term })
+      const row = { instance: "prod", entitlement: "calls", externalId: "in_1", amount: 5 }
+      assert.deepStrictEqual(yield* verdicts("credits", [row, row, { ...row, externalId: "in_2" }]), [
+        ["created", "prod"],
+        ["unchanged", "prod"],
+        ["created", "prod"],
+      ])
+      const { externalId: _, ...nameless } = row
+      assert.deepStrictEqual(
+        yield* verdicts("credits", [
+          { ...row, amount: 6 },
+          { ...row, instance: "nope" },
+          { ...row, entitlement: "nope" },
+          { ...row, amount: 0 },
+          nameless,
+        ]),
+        [
+          ["rejected", "prod", "CreateCredit.ExternalIdTaken"],
+          ["rejected", "nope", "Instance.NotFound"],
+          ["rejected", "prod", "Entitlement.NotFound"],
+          ["rejected", "prod", "Request.ValidationFailed"],
+          ["rejected", "prod", "Request.ValidationFailed"],
+        ],
+      )
+      const rawBody =
+        '{"kind":"credits","rows":[{"instance":"prod","entitlement":"calls","externalId":"in_3","amount":123456789012345.678}]}'
+      assert.strictEqual((yield* core("POST", "/imports", { token: tenant.token, rawBody })).status, 200)
+      const read = yield* call("GET", "/instances/prod/entitlements/calls/credits")
+      assert.include(read.text, '"amount":123456789012345.678')
+    }),
+  )
+
   it.effect("sets add-ons of instances, and finds those that are set already", () =>
     Effect.gen(function* () {
       const { customer, instance, license, verdicts } = yield* openShop
@@ -246,6 +285,7 @@ layer(TestService.layer, { excludeTestServices: true })("an import", (it) => {
         [{ kind: "instances", rows }, token],
         [{ kind: "overrides", rows }, token],
         [{ kind: "addOns", rows }, token],
+        [{ kind: "credits", rows }, token],
         [{ kind: "customers", rows }, none],
         [{}, none],
       ] as const) {

@@ -28,6 +28,7 @@ def answer_members(answer: keyshelf.Answer) -> dict[str, Any]:
         "allowed": answer.allowed,
         "reason": answer.reason,
         **{name: None if amount is None else text_of(amount) for name, amount in amounts.items()},
+        **({} if answer.credits is None else {"credits": text_of(answer.credits)}),
         "currentPeriodStart": answer.current_period_start,
         "currentPeriodEnd": answer.current_period_end,
     }

@@ -39,6 +39,7 @@ const MetadataTab = lazy(() =>
 const AddOnsTab = lazy(() => import("./AddOnsTab.tsx").then((module) => ({ default: module.AddOnsTab })))
 
 const ReleasesTab = lazy(() => import("./releases/ReleasesTab.tsx").then((module) => ({ default: module.ReleasesTab })))
+const CreditsTab = lazy(() => import("./usage/CreditsTab.tsx").then((module) => ({ default: module.CreditsTab })))
 
 const DeleteInstance = ({ instance, onClose }: { readonly instance: Instance; readonly onClose: () => void }) => {
   const navigate = useNavigate()
@@ -166,6 +167,15 @@ const Loaded = ({ record: instance }: { readonly record: Instance }) => {
             content: () => (
               <Suspense fallback={null}>
                 <AddOnsTab instanceSlug={slug} />
+              </Suspense>
+            ),
+          },
+          {
+            id: "credits",
+            title: t.tabs.credits,
+            content: () => (
+              <Suspense fallback={null}>
+                <CreditsTab instanceSlug={slug} />
               </Suspense>
             ),
           },

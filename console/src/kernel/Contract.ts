@@ -99,6 +99,7 @@ export type UsageEvent = Item<"GET /api/instances/:instanceSlug/entitlements/:en
 export type UsageBucket =
   Answer<"GET /api/instances/:instanceSlug/entitlements/:entitlementSlug/usage/history">["items"][number]
 export type AddOn = Item<"GET /api/instances/:instanceSlug/add-ons">
+export type Credit = Item<"GET /api/instances/:instanceSlug/entitlements/:entitlementSlug/credits">
 export type Override = Item<"GET /api/instances/:instanceSlug/overrides">
 export type Lease = Item<"GET /api/instances/:instanceSlug/entitlements/:entitlementSlug/leases">
 export type LicenseKey = Item<"GET /api/instances/:instanceSlug/keys">

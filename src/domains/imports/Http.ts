@@ -13,7 +13,9 @@ export const imports = handlersOf(
     const imports = yield* Imports
     return handlers.handleAll({
       run: ({ payload }) =>
-        Effect.flatMap(withSentDigits(payload, ["rows", "value"]), ({ rows }) => imports.run(payload, rows)),
+        Effect.flatMap(withSentDigits(payload, ["rows", "value"], ["rows", "amount"]), ({ rows }) =>
+          imports.run(payload, rows),
+        ),
     })
   }),
 )

@@ -12,7 +12,8 @@ import { AddOns } from "../instances/addons/Service.ts"
 import { Overrides } from "../instances/overrides/Service.ts"
 import { Instances } from "../instances/Service.ts"
 import { Licenses } from "../licenses/Service.ts"
-import { AddOnRow, OverrideRow } from "./Model.ts"
+import { Credits } from "../usage/credits/Service.ts"
+import { AddOnRow, CreditRow, OverrideRow } from "./Model.ts"
 import type { ImportKind, ImportStatus } from "./Model.ts"
 import { asFound, differences } from "./Rules.ts"
 
@@ -44,6 +45,7 @@ const decodeCustomer = decoding(CreateCustomer)
 const decodeInstance = decoding(CreateInstance)
 const decodeOverride = decoding(OverrideRow)
 const decodeAddOn = decoding(AddOnRow)
+const decodeCredit = decoding(CreditRow)
 
 /** The properties of an instance that a row can change. */
 const INSTANCE_PROPERTIES = [
@@ -187,6 +189,7 @@ const instanceRows = Effect.gen(function* () {
 const make = Effect.gen(function* () {
   const overrides = yield* Overrides
   const addOns = yield* AddOns
+  const credits = yield* Credits
   const customer = yield* customerRows
   const instance = yield* instanceRows
 
@@ -201,6 +204,12 @@ const make = Effect.gen(function* () {
   const addOn = Effect.fnUntraced(function* (sent: unknown) {
     const { addOn: family, instance: slug, ...body } = yield* decodeAddOn(sent)
     return applied((yield* addOns.apply(slug, family, body)).status, slug)
+  })
+
+  const credit = Effect.fnUntraced(function* (sent: unknown, amount: unknown) {
+    const { entitlement, instance: slug, ...terms } = yield* decodeCredit(sent)
+    const { isNew } = yield* credits.create(slug, entitlement, { ...terms, amount: amount as number })
+    return applied(isNew ? "created" : "unchanged", slug)
   })
 
   return {
@@ -218,6 +227,8 @@ const make = Effect.gen(function* () {
           return override(row, Reflect.get(Object(exact), "value"))
         case "addOns":
           return addOn(row)
+        case "credits":
+          return credit(row, Reflect.get(Object(exact), "amount"))
       }
     },
   }

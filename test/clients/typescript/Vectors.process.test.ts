@@ -22,6 +22,7 @@ const answerOf = (answer: Answer) => ({
   allowed: answer.allowed,
   reason: answer.reason,
   ...Object.fromEntries(AMOUNTS.map((name) => [name, answer[name]])),
+  ...(answer.credits === undefined ? {} : { credits: answer.credits }),
   currentPeriodStart: answer.currentPeriodStart,
   currentPeriodEnd: answer.currentPeriodEnd,
 })

@@ -52,6 +52,8 @@ class Answer:
     source: str = "service"
     #: Seconds since the service confirmed the snapshot; 0 for a request, `None` without a snapshot.
     age: float | None = 0.0
+    #: What is left of credits, which is in `remaining` too. Only of an answer of the service, if a credit is active.
+    credits: Decimal | None = None
 
 
 def answer_of(members: dict[str, Any]) -> Answer:
@@ -74,6 +76,7 @@ def answer_of(members: dict[str, Any]) -> Answer:
         usage=amount("usage"),
         remaining=amount("remaining"),
         overage=amount("overage"),
+        credits=amount("credits"),
         current_period_start=start,
         current_period_end=end,
     )

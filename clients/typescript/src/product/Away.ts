@@ -26,6 +26,8 @@ export interface Answer {
   readonly usage: string | null
   readonly remaining: string | null
   readonly overage: string | null
+  /** What is left of credits, which is in `remaining` too. Only of an answer of the service, if a credit is active. */
+  readonly credits?: string
   readonly currentPeriodStart: string | null
   readonly currentPeriodEnd: string | null
   /** What answered: a snapshot of the terms, the service itself, or a policy because nothing was known. */

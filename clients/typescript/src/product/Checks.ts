@@ -58,6 +58,7 @@ const answerIn = (value: unknown): Answer => {
     const text = textIn(value, name)
     return text === null ? null : decimalOf(text)
   }
+  const credits = amount("credits")
   return {
     entitlement,
     allowed,
@@ -66,6 +67,7 @@ const answerIn = (value: unknown): Answer => {
     usage: amount("usage"),
     remaining: amount("remaining"),
     overage: amount("overage"),
+    ...(credits === null ? {} : { credits }),
     currentPeriodStart: textIn(value, "currentPeriodStart"),
     currentPeriodEnd: textIn(value, "currentPeriodEnd"),
     source: "service",

@@ -9,7 +9,7 @@ import { common } from "../Flags.ts"
 import { formatOf, formats, readRows } from "./ImportRows.ts"
 import type { Format, Row } from "./ImportRows.ts"
 
-const kinds = ["customers", "instances", "overrides", "addOns"] as const
+const kinds = ["customers", "instances", "overrides", "addOns", "credits"] as const
 
 // The service accepts 1,000 rows and 1 MiB per request.
 const MAX_ROWS = 1_000
