@@ -42,7 +42,8 @@ const wordOf = (type: string): string => {
 const expectedOf = (type: string): string => {
   if (type === "INSTANCE_DELETED") return "removal slug"
   if (/^INSTANCE_(CREATION|UPDATED)$/.test(type)) return "assignment slug"
-  if (/^INSTANCE_(ENTITLEMENT|ADD_ON)_/.test(type) || type.startsWith("OFFLINE_BUNDLE_")) return "instance instance"
+  if (/^(INSTANCE_(ENTITLEMENT|ADD_ON)|CREDIT)_/.test(type) || type.startsWith("OFFLINE_BUNDLE_"))
+    return "instance instance"
   if (type.startsWith("INSTANCE_")) return "instance slug"
   if (type.startsWith("ENTITLEMENT_USAGE_") || type === "USAGE_EVENT_VOIDED") return "instance instanceSlug"
   if (type.startsWith("LICENSE_MIGRATION_")) return "nobody"

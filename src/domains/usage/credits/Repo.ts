@@ -19,7 +19,7 @@ import { activeCredits, canPayAfter } from "../terms/CreditsSql.ts"
 import { setAside } from "../terms/HeldSql.ts"
 import { CreditRow } from "./Model.ts"
 
-/** Whose credits, and of which entitlement. */
+/** The holder of credits, and their entitlement. */
 interface CreditKey {
   readonly instanceId: string
   readonly entitlementId: string

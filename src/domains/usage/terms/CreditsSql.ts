@@ -1,5 +1,5 @@
 /**
- * SQL fragments of credits, for what decides by them. `instances.extras` lists the entitlements of which an instance has, or had, credits:
+ * SQL fragments of credits, for what decides by them. `instances.extras` lists the entitlements that an instance has, or had, credits for:
  * without it, no statement reads credits.
  */
 import type { SqlClient } from "effect/sql/SqlClient"
