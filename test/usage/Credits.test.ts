@@ -281,6 +281,29 @@ layer(service, { excludeTestServices: true })("a check with credits", (it) => {
     }),
   )
 
+  it.effect("of months whose events were dropped is rejected where credits were active, and right afterwards", () =>
+    Effect.gen(function* () {
+      const { add, burned, call, checked, clock, hoursFrom, tenant } = yield* openShop
+      const sql = yield* PgClient.PgClient
+      const before = hoursFrom(-2)
+      const { id } = yield* add({ amount: 5, startsAt: hoursFrom(-1) })
+      yield* clock.pass(HOUR)
+      yield* burned(id, 12, 2, hoursFrom(0))
+      const dropped = hoursFrom(1)
+      yield* clock.pass(2 * HOUR)
+      const { organizationId } = tenant
+      yield* sql`
+        UPDATE credits SET dropped_used = 2, dropped_until = ${dropped} WHERE organization_id = ${organizationId}`
+      yield* sql`DELETE FROM credit_uses WHERE organization_id = ${organizationId}`
+      const checks = [{ entitlement: "calls" }]
+      const rejected = yield* call("POST", "/instances/prod/check", { checks, at: hoursFrom(-2) })
+      assert.deepStrictEqual(rejection(rejected).places, ["body.at"])
+      assert.strictEqual((yield* checked({ at: before })).usage, 0)
+      const after = yield* checked({ at: hoursFrom(-0.5) })
+      assert.deepStrictEqual([after.credits, after.overage, after.remaining], [3, 0, 3])
+    }),
+  )
+
   it.effect("explains the credits in the order in which they burn", () =>
     Effect.gen(function* () {
       const { add, checked, hoursFrom } = yield* openShop

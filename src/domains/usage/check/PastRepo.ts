@@ -18,7 +18,7 @@ import { instancesSql, pastTermsJoin } from "../../instances/InstancesSql.ts"
 import { licensedTerms, pastGrantJoin } from "../../licenses/grants/GrantSql.ts"
 import { familyJoin, licensesSql, pastGraceJoin } from "../../licenses/LicensesSql.ts"
 import { broughtIn, reservedInPast, tranchesInPast } from "../terms/HeldSql.ts"
-import { burnedInPast, hasCredits, pastCredits } from "../terms/CreditsSql.ts"
+import { burnedInPast, hasCredits, isPastUnknown, pastCredits } from "../terms/CreditsSql.ts"
 import { checkedAllowances, explainedColumns, liveLeases, meterOfInstance } from "../terms/TermsSql.ts"
 
 /** A row of a check of the past, without its usage. */
@@ -28,6 +28,8 @@ const PastRow = Schema.Union([
     instanceId: Schema.String,
     entitlementId: Schema.String,
     aggregationMethod: Schema.NullOr(AggregationMethod),
+    /** What credits had paid then is no longer known: only sums of it are stored. */
+    isUnknown: Schema.Boolean,
   }),
   WithoutEntitlement,
 ])
@@ -50,8 +52,8 @@ interface PastUsage {
   readonly broughtIn: string | null
   /** A decimal: what tranches held of the period. */
   readonly tranches: string | null
-  /** A decimal: what credits paid of it; `null` if nothing. */
-  readonly burned: string | null
+  /** A decimal: what credits had paid of it. */
+  readonly burned: string
   /** The instant is on a day whose events were dropped, between two of them: the usage then is no longer known. */
   readonly isUnknown: boolean
 }
@@ -67,7 +69,7 @@ const SummedUp = Schema.Struct({
   total: Schema.NullOr(Schema.String),
   broughtIn: Schema.NullOr(Schema.String),
   tranches: Schema.NullOr(Schema.String),
-  burned: Schema.NullOr(Schema.String),
+  burned: Schema.String,
   isUnknown: Schema.Boolean,
 })
 type SummedUp = typeof SummedUp.Type
@@ -129,10 +131,12 @@ const terms = (sql: PgClient.PgClient): Pick<PastRepo["Service"], "findTerms"> =
     e.slug AS entitlement, e.type, e.aggregation_method AS "aggregationMethod", e.reset_period AS "resetPeriod",
     e.reset_anchor AS "resetAnchor", ${licensedTerms}, overridden.override,
     CASE e.aggregation_method WHEN 'CONCURRENT' THEN terms.start_license_date END AS "periodStart", h.quantity::text AS held`)
+  const credited = sql.literal(hasCredits("e.id"))
   const more = (organization: Fragment) => sql`
     CASE e.aggregation_method WHEN 'CONCURRENT' THEN (${liveLeases(sql, organization, "e.id")})::text END AS used,
     ${checkedAllowances(sql, organization)}, ${pastAddOns(sql, organization)},
-    CASE WHEN ${sql.literal(hasCredits("e.id"))} THEN (${pastCredits(sql, meterOfInstance(organization), "asked.at")}) END AS credits`
+    CASE WHEN ${credited} THEN (${pastCredits(sql, meterOfInstance(organization), "asked.at")}) END AS credits,
+    CASE WHEN ${credited} THEN ${isPastUnknown(sql, meterOfInstance(organization), "asked.at")} ELSE false END AS "isUnknown"`
   const explained = sql.literal(explainedColumns)
   const family = sql.literal(familyJoin)
   const nothing = sql.literal("")

@@ -30,6 +30,9 @@ export const knownAt = (at: Date): Date => new Date(at.getTime() + MAX_CLOCK_SKE
 const UNKNOWN_PAST =
   "must be the start of a day in UTC, or its last millisecond: events of that time are no longer stored, only sums of days"
 
+const UNKNOWN_CREDITS =
+  "must not be in the months whose events are no longer stored: what credits paid is only known as a sum there"
+
 const UNWRITABLE_PERIOD =
   "must be in usage periods that begin in the year 1 or later and end in the year 9999 or before"
 
@@ -90,6 +93,9 @@ const make = Effect.gen(function* () {
       // Leases are counted with the terms.
       return method === "CONCURRENT" ? [] : [{ instanceId, entitlementId, periodStart: period.start, method }]
     })
+    if (rows.some((row) => row.entitlement !== null && row.isUnknown)) {
+      return yield* invalid("body.at", UNKNOWN_CREDITS, at)
+    }
     const used = keys.length === 0 ? [] : yield* past.usageUntil(organizationId, keys, at)
     if (used.some(({ isUnknown }) => isUnknown)) return yield* invalid("body.at", UNKNOWN_PAST, at)
     const usages = new Map(used.map((usage) => [usage.entitlementId, usage] as const))

@@ -49,10 +49,11 @@ export const activeCredits = (sql: SqlClient, meter: HeldMeter, bounds: HeldBoun
       ) active`
 }
 
+// What was paid later is subtracted, because it is still stored where earlier uses are only summed.
 /** What a credit `c` had paid at an instant of the past (SQL), by what is known now. */
-const usedInPast = (at: string): string => `c.dropped_used + coalesce((
+const usedInPast = (at: string): string => `c.used - coalesce((
           SELECT sum(u.quantity) FROM credit_uses u
-          WHERE u.organization_id = c.organization_id AND u.credit_id = c.id AND u.at <= ${at} AND u.voided_at IS NULL), 0)`
+          WHERE u.organization_id = c.organization_id AND u.credit_id = c.id AND u.at > ${at} AND u.voided_at IS NULL), 0)`
 
 /** The credits of a meter that were active at an instant of the past (SQL), also those that were voided later; `NULL` without any. */
 export const pastCredits = (sql: SqlClient, meter: HeldMeter, at: string): Fragment => sql`
@@ -61,11 +62,16 @@ export const pastCredits = (sql: SqlClient, meter: HeldMeter, at: string): Fragm
       JOIN credits c ON ${creditsOfMeter(sql, meter)} AND ${sql.literal(isInWindow(at))}
         AND (c.voided_at IS NULL OR c.voided_at > ${sql.literal(at)})`
 
-/** What credits had paid at an instant of the past (SQL) of the usage of the total `t`; `NULL` if nothing. */
+/** Whether a meter had credits at an instant of the past (SQL) before the end of the months whose uses are only summed. */
+export const isPastUnknown = (sql: SqlClient, meter: HeldMeter, at: string): Fragment => sql`EXISTS (
+      SELECT 1 FROM credits c
+      WHERE ${creditsOfMeter(sql, meter)} AND c.starts_at <= ${sql.literal(at)} AND c.dropped_until > ${sql.literal(at)})`
+
+/** What credits had paid at an instant of the past (SQL) of the usage of the total `t`. */
 export const burnedInPast = (sql: SqlClient, organization: Fragment, at: string): Fragment => sql`
-      SELECT sum(u.quantity) FROM credit_uses u
+      SELECT t.burned - coalesce(sum(u.quantity), 0) FROM credit_uses u
       WHERE u.organization_id = ${organization} AND u.instance_id = t.instance_id AND u.entitlement_id = t.entitlement_id
-        AND u.period_start = t.period_start AND u.at <= ${sql.literal(at)} AND u.voided_at IS NULL`
+        AND u.period_start = t.period_start AND u.at > ${sql.literal(at)} AND u.voided_at IS NULL`
 
 /** What credits paid of the event `e` of usage, as decimals by credit; `NULL` if nothing. */
 export const paidByCredits = `(
