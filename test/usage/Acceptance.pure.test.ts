@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { aggregationMethods } from "../../src/domains/entitlements/Model.ts"
 import { rejectionText, timestampError, valueError } from "../../src/domains/usage/ledger/Acceptance.ts"
 import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
-import { accountWith, after, decimal, meterWith } from "./meters.ts"
+import { accountWith, after, decimal, meterWith, START } from "./meters.ts"
 
 describe("the instant of usage", () => {
   const ends = meterWith({ endLicenseDate: after(100 * DAY_MS), graceDays: 2 })
@@ -67,15 +67,15 @@ describe("a rejection", () => {
   it("says what rejected the usage, with its figures", () => {
     const account = accountWith(meterWith(), { used: "9", held: "2" })
     assert.strictEqual(
-      rejectionText("cap", account),
+      rejectionText("cap", account, START),
       'The limit of "calls" of "prod" is 10 (0 % overage); 9 is used in the period and 2 is held by reservations.',
     )
     assert.strictEqual(
-      rejectionText("cap", accountWith(meterWith({ grant: null }))),
+      rejectionText("cap", accountWith(meterWith({ grant: null })), START),
       'The limit of "calls" of "prod" is 0 (0 % overage); 0 is used in the period and 0 is held by reservations.',
     )
-    assert.match(rejectionText("not-granted", account), /^The license "pro" does not grant/)
-    assert.match(rejectionText("negative", account), /would fall below zero/)
-    assert.match(rejectionText("lowering", account), /^A license key cannot lower/)
+    assert.match(rejectionText("not-granted", account, START), /^The license "pro" does not grant/)
+    assert.match(rejectionText("negative", account, START), /would fall below zero/)
+    assert.match(rejectionText("lowering", account, START), /^A license key cannot lower/)
   })
 })

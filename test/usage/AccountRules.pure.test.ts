@@ -1,12 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import {
-  accountIn,
-  entryOf,
-  isChanged,
-  isConsumable,
-  meterPeriodAt,
-  post,
-} from "../../src/domains/usage/ledger/Account.ts"
+import { accountIn, entryOf, isChanged, isConsumable, meterPeriodAt } from "../../src/domains/usage/ledger/Account.ts"
+import { post } from "../../src/domains/usage/ledger/Posting.ts"
 import type { Meter } from "../../src/domains/usage/ledger/Model.ts"
 import { emptyTotal } from "../../src/domains/usage/rules/Aggregation.ts"
 import { aggregationMethods } from "../../src/domains/entitlements/Model.ts"

@@ -1,7 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { BigDecimal, Schema } from "effect"
-import { isChanged, post, withCapExceeded } from "../../src/domains/usage/ledger/Account.ts"
-import type { Account, PostOptions, ReportedEvent } from "../../src/domains/usage/ledger/Account.ts"
+import { isChanged, withCapExceeded } from "../../src/domains/usage/ledger/Account.ts"
+import type { Account, ReportedEvent } from "../../src/domains/usage/ledger/Account.ts"
+import { post } from "../../src/domains/usage/ledger/Posting.ts"
+import type { PostOptions } from "../../src/domains/usage/ledger/Posting.ts"
 import {
   crossingsAt,
   limitOf,
@@ -152,7 +154,14 @@ describe("posting to an account", () => {
     ["below zero", "SUM", "2", use("-3"), { mayLower: true }, "negative"],
     ["to zero", "SUM", "2", use("-2"), { mayLower: true }, undefined],
     ["down, without leave to lower", "SUM", "2", use("-1"), {}, "lowering"],
-    ["above the cap, reserved before", "SUM", "10", use("5"), { isReserved: true }, undefined],
+    [
+      "above the cap, reserved before",
+      "SUM",
+      "10",
+      use("5"),
+      { setAside: { held: decimal("0"), credits: [] } },
+      undefined,
+    ],
     ["above the cap", "SUM", "10", use("5"), {}, "cap"],
     [
       "by a set of the instant of the last decision",

@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { BigDecimal, Effect, Exit, Layer, Option } from "effect"
 import { ConnectionError, ConstraintError, SqlError, UnknownError } from "effect/sql/SqlError"
-import { accountIn, accountName, post } from "../../src/domains/usage/ledger/Account.ts"
+import { accountIn, accountName } from "../../src/domains/usage/ledger/Account.ts"
+import { post } from "../../src/domains/usage/ledger/Posting.ts"
 import type { Account } from "../../src/domains/usage/ledger/Account.ts"
 import { emptyTotal } from "../../src/domains/usage/rules/Aggregation.ts"
 import type { Meter } from "../../src/domains/usage/ledger/Model.ts"
@@ -43,6 +44,8 @@ const total = {
   location: "(0,1)",
   version: "1",
   held: BigDecimal.fromBigInt(0n),
+  allowed: BigDecimal.fromBigInt(0n),
+  burned: BigDecimal.fromBigInt(0n),
   decidedAt: at,
 }
 

@@ -64,7 +64,7 @@ describe("a report", () => {
     ["cap", "ReportUsage.ThresholdExceeded"],
     ["not-granted", "ReportUsage.ThresholdExceeded"],
   ] as const)("that is rejected as %s has a problem of its own", (rejection, code) => {
-    const problem = rejectionProblem(rejection, accountWith(meterWith()), { value: -1 })
+    const problem = rejectionProblem(rejection, accountWith(meterWith()), { value: -1 }, START)
     assert.include(JSON.stringify(problem), code)
   })
 })

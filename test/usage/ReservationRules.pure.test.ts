@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, BigDecimal, Schema } from "effect"
 import { emptyTotal } from "../../src/domains/usage/rules/Aggregation.ts"
-import { periodFor, post } from "../../src/domains/usage/ledger/Account.ts"
+import { accountOf, periodFor } from "../../src/domains/usage/ledger/Account.ts"
+import { post } from "../../src/domains/usage/ledger/Posting.ts"
 import type { Account } from "../../src/domains/usage/ledger/Account.ts"
 import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
 import { capOf } from "../../src/domains/usage/rules/Cap.ts"
@@ -65,25 +66,23 @@ const openBooks = () => {
     const period = periodFor(calls, instant)
     const total = totals.get(period.start.getTime()) ?? emptyTotal
     const crossings = { warned: false, limitReached: false, capExceeded: false }
-    return {
-      meter: calls,
-      period,
+    return accountOf(calls, period, {
       held: heldIn(period, at),
+      allowed: zero,
+      burned: zero,
       decidedAt: at,
-      stored: { total, crossings, location: "(0,1)", version: "1" },
       total,
       crossings,
-      events: [],
-      knownKeys: new Set(),
-      newKeys: new Set(),
-    }
+      location: "(0,1)",
+      version: "1",
+    })
   }
   const add = (instant: Date, at: Date, value: BigDecimal.BigDecimal, isPromised = false) => {
     const what = { behavior: "append", value, uniqueKey: null, metadata: null } as const
     const posted = post(
       account(instant, at),
       { ...what, timestamp: instant, reportedBy: platformIdentity },
-      { isReserved: isPromised },
+      { setAside: isPromised ? { held: zero, credits: [] } : undefined },
     )
     totals.set(posted.account.period.start.getTime(), posted.account.total)
   }

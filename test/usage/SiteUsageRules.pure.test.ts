@@ -13,6 +13,7 @@ import {
   postPastCap,
 } from "../../src/domains/usage/siteusage/Rules.ts"
 import { platformIdentity } from "../../src/kernel/contract/Caller.ts"
+import { zero } from "../../src/kernel/values/Decimal.ts"
 import { DAY_MS } from "../../src/kernel/values/Timestamp.ts"
 import { accountWith, after, decimal, meterWith, START } from "./meters.ts"
 
@@ -72,21 +73,21 @@ describe("usage that has happened", () => {
     ["9", "2", true],
     ["11", "0", false],
   ])("counts past the cap, and marks it: %s and %s", (used, value, marked) => {
-    const { account, rejection } = postPastCap(accountWith(meterWith(), { used, held: "5" }), use(value), {})
+    const { account, rejection } = postPastCap(accountWith(meterWith(), { used, held: "5" }), use(value), {}, zero)
     assert.isUndefined(rejection)
     assert.strictEqual(account.crossings.capExceeded, marked)
   })
 
   it("counts without a grant, and marks nothing; what would be below zero does not count", () => {
-    const posted = postPastCap(accountWith(meterWith({ grant: null })), use("2"), {})
+    const posted = postPastCap(accountWith(meterWith({ grant: null })), use("2"), {}, zero)
     assert.deepStrictEqual([posted.rejection, posted.account.crossings.capExceeded], [undefined, false])
     assert.strictEqual(BigDecimal.format(posted.account.total.value), "2")
-    assert.strictEqual(postPastCap(accountWith(meterWith()), use("-1"), { mayLower: true }).rejection, "negative")
+    assert.strictEqual(postPastCap(accountWith(meterWith()), use("-1"), { mayLower: true }, zero).rejection, "negative")
   })
 
   it("grows what can be reserved, if it changes it", () => {
     const grown = (more: Partial<Meter>, value: string) =>
-      growthsOf([postPastCap(accountWith(meterWith(more), { used: "1" }), use(value), {}).account])
+      growthsOf([postPastCap(accountWith(meterWith(more), { used: "1" }), use(value), {}, zero).account])
     assert.deepStrictEqual(grown({}, "2"), [{ instanceId: "i", entitlementId: "e", periodStart: START, quantity: "2" }])
     assert.deepStrictEqual(grown({}, "0"), [])
     assert.deepStrictEqual(grown({ aggregationMethod: "MAX" }, "5"), [])

@@ -59,6 +59,8 @@ export const accountWith = (
 ): Account =>
   accountOf(meter, periodFor(meter, START), {
     held: decimal(held),
+    allowed: decimal("0"),
+    burned: decimal("0"),
     decidedAt,
     total: { ...emptyTotal, value: decimal(used), sum: decimal(used), ...total },
     crossings,

@@ -12,11 +12,13 @@ import { Checks } from "./check/Service.ts"
 import { CheckBatchRepo } from "./check/hotpath/Repo.ts"
 import { CloudEventsRepo } from "./cloudevents/Repo.ts"
 import { CloudEvents } from "./cloudevents/Service.ts"
+import { BurnRepo } from "./ledger/burning/Repo.ts"
 import { CountedIdsRepo } from "./ledger/CountedIdsRepo.ts"
 import { CreditExpiry } from "./credits/Expiry.ts"
 import { ExpiryRepo } from "./credits/ExpiryRepo.ts"
 import { CreditsRepo } from "./credits/Repo.ts"
 import { Credits } from "./credits/Service.ts"
+import { usedUpEvents } from "./credits/UsedUp.ts"
 import { LedgerRepo } from "./ledger/LedgerRepo.ts"
 import { Ledger } from "./ledger/Ledger.ts"
 import { LockedLedger } from "./ledger/LockedLedger.ts"
@@ -98,6 +100,7 @@ export const layer = Layer.mergeAll(
   Layer.provideMerge(UsageReports.layer),
   Layer.provideMerge(Ledger.layer),
   Layer.provideMerge(Layer.merge(LockedLedger.layer, OptimisticLedger.layer)),
+  Layer.provide(usedUpEvents),
   Layer.provideMerge(
     Layer.mergeAll(
       CheckRepo.layer,
@@ -105,6 +108,7 @@ export const layer = Layer.mergeAll(
       AllowancesRepo.layer,
       PastRepo.layer,
       LedgerRepo.layer,
+      BurnRepo.layer,
       CreditsRepo.layer,
       ExpiryRepo.layer,
       ReservationsRepo.layer,

@@ -10,12 +10,14 @@ import {
   isConsumable,
   limitFor,
   methodOf,
-  post,
+  setAccount,
 } from "../ledger/Account.ts"
 import type { Account, Accounts } from "../ledger/Account.ts"
-import { decide, figures, graceEndAt } from "../rules/Decision.ts"
+import { decide, figuresBeside, graceEndAt } from "../rules/Decision.ts"
 import type { CheckSubject, Decision } from "../rules/Decision.ts"
 import { explain } from "./Explanation.ts"
+import { periodCredits } from "../ledger/burning/MeterCredits.ts"
+import { post } from "../ledger/Posting.ts"
 import type { CheckedInstance } from "../rules/Terms.ts"
 import type { CheckRequest, CheckResult } from "./Model.ts"
 import type { Meter } from "../ledger/Model.ts"
@@ -72,6 +74,7 @@ const decideAll = (
       grant: meter?.grant ?? null,
       usage: account?.total.value ?? zero,
       held: account?.held ?? zero,
+      credits: account && periodCredits(account.credits, account.burned, at),
       requested: amount,
       instance,
       at,
@@ -81,7 +84,7 @@ const decideAll = (
     if (account !== undefined && decision.reason === "LIMIT_REACHED") exceeded.add(name)
     if (account !== undefined && decision.allowed && !BigDecimal.isZero(amount)) {
       const event = { behavior: "append" as const, value: amount, uniqueKey: null, metadata: null }
-      accounts.set(name, post(account, { ...event, timestamp: at, reportedBy: actor }).account)
+      setAccount(accounts, name, post(account, { ...event, timestamp: at, reportedBy: actor }).account)
     }
     return { ...item, subject, decision }
   })
@@ -89,9 +92,11 @@ const decideAll = (
 }
 
 /** The figures of a metered item for its account. */
-const figuresOf = (meter: Meter | undefined, account: Account | undefined) => {
-  const limit = meter === undefined ? null : limitFor(meter)
-  return limit === null || account === undefined ? {} : figures(limit.value, account.total.value, account.held)
+const figuresOf = (account: Account | undefined, at: Date) => {
+  if (account === undefined) return {}
+  const { burned, credits, held, meter, total } = account
+  const paying = periodCredits(credits, burned, at) ?? { burned, active: [] }
+  return figuresBeside({ limit: limitFor(meter), usage: total.value, burned, held }, paying)
 }
 
 const withExceeded = (accounts: Accounts, names: ReadonlySet<string>) =>
@@ -125,7 +130,7 @@ export const decideConsumption = (
   const answers = decided.map(({ decision, meter, slug, subject }) => ({
     entitlement: slug,
     ...decision,
-    ...(isMetered(meter) ? figuresOf(meter, left.get(accountName({ meter, at }))) : {}),
+    ...(isMetered(meter) ? figuresOf(left.get(accountName({ meter, at })), at) : {}),
     ...(explains && facts !== undefined
       ? { explanation: explain({ subject, decision, instance, facts, entitlement: meter, slug, consumed }) }
       : {}),

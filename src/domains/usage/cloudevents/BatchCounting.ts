@@ -8,7 +8,7 @@ import { storedDecimal } from "../../../kernel/values/Decimal.ts"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
 import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
-import { meterName, totalNameOf } from "../ledger/Account.ts"
+import { meterName, netOf, totalNameOf, useOf } from "../ledger/Account.ts"
 import { ACCEPTED, postEvents } from "./EventPosting.ts"
 import { identityOf } from "./Rules.ts"
 import type { CountableEvent, ParsedEvent } from "./Rules.ts"
@@ -73,7 +73,7 @@ const capComparison = Effect.gen(function* () {
     return totals.some((row) => {
       const cap = caps.get(totalNameOf(row))
       const quantity = storedDecimal(quantities.get(meterId(row)) ?? "0")
-      return cap !== undefined && BigDecimal.isGreaterThan(BigDecimal.sum(row.total.value, quantity), cap)
+      return cap !== undefined && BigDecimal.isGreaterThan(BigDecimal.sum(netOf(row), quantity), cap)
     })
   })
 })
@@ -143,7 +143,7 @@ const lockedCounting = Effect.gen(function* () {
     const caller = yield* Caller
     const counting = yield* takeIds(caller.organizationId, events, at)
     if (counting.length === 0) return noOutcomes
-    const uses = counting.map(({ meter, timestamp, uniqueKey }) => ({ meter, at: timestamp, uniqueKey }))
+    const uses = counting.map((event) => useOf(event.meter, event))
     const counted = postEvents(yield* ledger.open(caller.organizationId, uses), counting, caller)
     const rejectedEvents = counting.filter((event) => counted.outcomes.get(event)?.status === "rejected")
     if (rejectedEvents.length > 0) yield* ids.releaseEventIds(caller.organizationId, idsOf(rejectedEvents))

@@ -4,6 +4,7 @@ import { isBefore } from "../../../kernel/values/Timestamp.ts"
 import { isConsumable, meterPeriodAt, methodOf } from "../ledger/Account.ts"
 import type { TotalKey } from "../ledger/Account.ts"
 import type { Meter } from "../ledger/Model.ts"
+import type { Limit } from "../rules/Cap.ts"
 import { limitOf, thresholdsOf } from "../rules/Limits.ts"
 import type { Thresholds } from "../rules/Limits.ts"
 import { contains } from "../rules/Period.ts"
@@ -51,15 +52,21 @@ interface PeriodEvents {
   readonly events: [CountableEvent, ...Array<CountableEvent>]
 }
 
-const limitKey = ({ grant, warningThresholdPercent }: Meter): string =>
+const limitKey = ({ grant, hasCredits = false, warningThresholdPercent }: Meter): string =>
   grant !== null && BigDecimal.isBigDecimal(grant.value)
-    ? `${grant.value.value} ${grant.value.scale} ${grant.overagePercent} ${warningThresholdPercent}`
+    ? `${grant.value.value} ${grant.value.scale} ${grant.overagePercent} ${warningThresholdPercent} ${hasCredits}`
     : ""
+
+/** The limit that a total must not exceed. Credits pay before overage, which is decided under locks. */
+const limitWithin = ({ grant, hasCredits = false }: Meter): Limit | null => {
+  const limit = limitOf(grant)
+  return limit !== null && hasCredits ? { ...limit, overagePercent: 0 } : limit
+}
 
 /** The limits of meters, with their thresholds. Hundreds of meters share the few grants of their licenses. */
 const makeLimitCache = () =>
   memoized(limitKey, (meter: Meter) => {
-    const limit = limitOf(meter.grant)
+    const limit = limitWithin(meter)
     return { isGranted: limit !== null, thresholds: limit && thresholdsOf(limit, meter.warningThresholdPercent) }
   })
 

@@ -2,8 +2,10 @@
 import { mayLowerUsage } from "../../../kernel/contract/Caller.ts"
 import type { Caller } from "../../../kernel/contract/Caller.ts"
 import { rejectionText } from "../ledger/Acceptance.ts"
-import { accountIn, accountName, post } from "../ledger/Account.ts"
-import type { Account, PostOptions, RejectionReason, ReportedEvent } from "../ledger/Account.ts"
+import { accountIn, accountName, setAccount } from "../ledger/Account.ts"
+import type { Account, ReportedEvent } from "../ledger/Account.ts"
+import { post } from "../ledger/Posting.ts"
+import type { PostOptions, RejectionReason } from "../ledger/Posting.ts"
 import { rejected } from "./Model.ts"
 import type { Outcome } from "./Model.ts"
 import type { CountableEvent } from "./Rules.ts"
@@ -42,9 +44,9 @@ export const postEvents = (
         source,
       }
       const posted = postOne(accountIn(accounts, name), event, { mayLower })
-      accounts.set(name, posted.account)
+      setAccount(accounts, name, posted.account)
       if (posted.rejection === undefined) return [countable, ACCEPTED]
-      return [countable, rejected(codes[posted.rejection], rejectionText(posted.rejection, posted.account))]
+      return [countable, rejected(codes[posted.rejection], rejectionText(posted.rejection, posted.account, timestamp))]
     }),
   )
   return { accounts, outcomes }

@@ -76,9 +76,9 @@ export const raising = (sql: PgClient.PgClient, organizationId: OrganizationId, 
             WHERE t.organization_id = ${organizationId} AND t.instance_id = tallied.instance_id
               AND t.entitlement_id = tallied.entitlement_id AND t.period_start = tallied.period_start
               AND coalesce(t.set_at <= tallied.first_at, true)
-              AND t.warned = coalesce(t.value + tallied.added >= tallied.warning_at, false)
-              AND t.limit_reached = coalesce(t.value + tallied.added >= tallied.limit_at, false)
-              AND coalesce(t.value + tallied.added <= tallied.cap, NOT t.cap_exceeded)
+              AND t.warned = coalesce(t.value - t.burned + tallied.added >= tallied.warning_at, false)
+              AND t.limit_reached = coalesce(t.value - t.burned + tallied.added >= tallied.limit_at, false)
+              AND coalesce(t.value - t.burned + tallied.added <= tallied.cap, NOT t.cap_exceeded)
             RETURNING tallied.place, t.event_count - tallied.count AS before`
 
 /** Those of `rows`, which are like `tallied`, whose instance and entitlement exist and are not locked. */

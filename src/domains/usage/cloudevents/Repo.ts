@@ -28,6 +28,8 @@ const Instance = Schema.Struct({
   /** By the id of the entitlement. */
   overrides: Schema.NullOr(Schema.Record(Schema.String, AppliedOverride)),
   addOns: Schema.NullOr(Schema.Array(AppliedAddOn)),
+  /** The ids of entitlements whose credits it has, or had. */
+  credits: Schema.NullOr(Schema.Array(Schema.String)),
 })
 
 const Entitlement = Schema.Struct({
@@ -123,6 +125,7 @@ const termsOf = (organizationId: OrganizationId, row: TermsRow, at: Date): Terms
         resetAnchor: terms.resetAnchor,
         warningThresholdPercent: terms.warningThresholdPercent,
         displayOrder: terms.displayOrder,
+        hasCredits: found.credits?.includes(terms.entitlementId) ?? false,
         grant: grantAt(licensed, { addOns, override: found.overrides?.[terms.entitlementId] }, at),
       }
       meters.set(instance, meter)
@@ -173,7 +176,7 @@ const make = Effect.gen(function* () {
           WITH i AS MATERIALIZED (
             SELECT id AS "instanceId", slug AS instance, license_id AS "licenseId",
               start_license_date AS "startLicenseDate", end_license_date AS "endLicenseDate", grace_days AS "graceDays", overrides,
-              ${addOns} AS "addOns"
+              ${addOns} AS "addOns", extras -> 'credits' AS credits
             FROM ${instancesSql.rows}
             WHERE organization_id = ${organizationId} AND slug = ANY(ARRAY(SELECT unnest(${instances}::text[])))
           ), e AS MATERIALIZED (

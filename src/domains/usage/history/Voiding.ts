@@ -1,5 +1,5 @@
 /** Voids an event: usage is as if it had never been reported. */
-import { Effect, Option } from "effect"
+import { BigDecimal, Effect, Option } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import { noSuch } from "../../../kernel/contract/Problem.ts"
 import { Transactions } from "../../../kernel/database/Transactions.ts"
@@ -8,7 +8,7 @@ import { now } from "../../../kernel/values/Timestamp.ts"
 import type { AggregationMethod, ReportAggregation } from "../../entitlements/Model.ts"
 import { Events } from "../../events/Service.ts"
 import { UsageEventNotFound } from "../Errors.ts"
-import { methodOf } from "../ledger/Account.ts"
+import { methodOf, netOf } from "../ledger/Account.ts"
 import type { Account } from "../ledger/Account.ts"
 import { LedgerRepo } from "../ledger/LedgerRepo.ts"
 import { LockedLedger } from "../ledger/LockedLedger.ts"
@@ -26,7 +26,7 @@ const isSummed = (method: AggregationMethod): boolean => method === "SUM" || met
 /** Computes the account without an event: from the total if that is enough, otherwise from the other events. */
 const accountCorrection = Effect.map(UsageEventsRepo, (repo) =>
   Effect.fnUntraced(function* (account: Account, event: EventRow) {
-    const { meter, total } = account
+    const { meter, stored, total } = account
     const method = methodOf(meter) as ReportAggregation
     const key = { ...meter, periodStart: event.periodStart }
     const left =
@@ -36,8 +36,8 @@ const accountCorrection = Effect.map(UsageEventsRepo, (repo) =>
       limitOf(meter.grant),
       meter.warningThresholdPercent,
       account.crossings,
-      total.value,
-      left.value,
+      netOf(stored),
+      BigDecimal.subtract(left.value, account.burned),
     )
     return { ...account, total: left, crossings }
   }),
@@ -70,8 +70,9 @@ export const voiding = Effect.gen(function* () {
         const found = yield* repo.find(key, ordinal)
         if (Option.isNone(found) || accounts === undefined) return yield* notFound
         const event = found.value
-        yield* ledger.close(caller, [yield* accountWithout(accounts, event)])
         const at = yield* now
+        const account = yield* ledger.returnCredits(accounts, ordinal, at)
+        yield* ledger.close(caller, [yield* accountWithout(account, event)])
         yield* repo.markVoided(key, ordinal, actor, at)
         const rolledTo = yield* rollups.lock(key)
         if (ordinal <= rolledTo) {

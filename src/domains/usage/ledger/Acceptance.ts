@@ -4,8 +4,10 @@ import { isStorable, decimalText, zero } from "../../../kernel/values/Decimal.ts
 import { DAY_MS, isBefore } from "../../../kernel/values/Timestamp.ts"
 import { accessEndOf } from "../rules/Decision.ts"
 import { limitFor, methodOf } from "./Account.ts"
-import type { Account, RejectionReason } from "./Account.ts"
+import type { Account } from "./Account.ts"
+import { creditsText } from "./burning/MeterCredits.ts"
 import type { Meter } from "./Model.ts"
+import type { RejectionReason } from "./Posting.ts"
 
 /** How old reported usage may be, and how long the id of a report prevents a second count. */
 export const RETENTION_MS = 35 * DAY_MS
@@ -62,13 +64,17 @@ export const LOWERING_TEXT =
   "A license key cannot lower what was counted: that requires the scope write:licenses. Report it with a credential that has this scope."
 
 /** The detail of a rejection. */
-export const rejectionText = (rejection: RejectionReason, { held, meter, total }: Account): string => {
+export const rejectionText = (
+  rejection: RejectionReason,
+  { credits, held, meter, total }: Account,
+  at: Date,
+): string => {
   const what = `"${meter.entitlement}" of "${meter.instance}"`
   switch (rejection) {
     case "not-granted":
       return `The license "${meter.license}" does not grant ${what}.`
     case "cap":
-      return `The limit of ${what} is ${limitText(meter)}; ${decimalText(total.value)} is used in the period and ${decimalText(held)} is held by reservations.`
+      return `The limit of ${what} is ${limitText(meter)}; ${decimalText(total.value)} is used in the period and ${decimalText(held)} is held by reservations.${creditsText(credits, at)}`
     case "negative":
       return `The total of ${what} would fall below zero.`
     case "lowering":

@@ -1,18 +1,18 @@
 /**
- * The account of one meter and period: events are posted to it, then it is stored. Pure; `LockedLedger` and
+ * The account of one meter and period: events are posted to it, then it is stored. Pure; `Posting.ts` posts, `LockedLedger` and
  * `OptimisticLedger` open and store accounts.
  */
 import { BigDecimal, Schema } from "effect"
 import { amountOf } from "../../../kernel/values/Decimal.ts"
-import { isBefore } from "../../../kernel/values/Timestamp.ts"
-import type { AggregationMethod, ReportAggregation } from "../../entitlements/Model.ts"
+import type { AggregationMethod } from "../../entitlements/Model.ts"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
-import { add, lowers } from "../rules/Aggregation.ts"
 import type { Total, UsageEvent } from "../rules/Aggregation.ts"
 import { isUnlimited } from "../rules/Cap.ts"
 import type { Limit } from "../rules/Cap.ts"
-import { crossingsAt, limitOf, newlyCrossed, rejectionReason } from "../rules/Limits.ts"
+import { limitOf, newlyCrossed } from "../rules/Limits.ts"
 import type { Crossings } from "../rules/Limits.ts"
+import { noCredits } from "./burning/MeterCredits.ts"
+import type { MeterCredits, PaidUse } from "./burning/MeterCredits.ts"
 import type { Meter, UsageEntry, UsageValue } from "./Model.ts"
 import { contains } from "../rules/Period.ts"
 import type { Period } from "../rules/Period.ts"
@@ -44,13 +44,24 @@ export type TotalKey = typeof TotalKey.Type
 export interface Account {
   readonly meter: Meter
   readonly period: Period
-  /** What reservations hold of the period. */
+  /** What reservations, tranches and allowances hold of the period. */
   readonly held: BigDecimal.BigDecimal
+  /** What allowances hold of that. */
+  readonly allowed: BigDecimal.BigDecimal
   /** The latest instant of a decision on this account. No later decision uses an earlier instant. */
   readonly decidedAt: Date
+  /** What credits have paid of the usage. */
+  readonly burned: BigDecimal.BigDecimal
+  /** The credits of the meter. Its accounts share them: see {@link setAccount}. */
+  readonly credits: MeterCredits
+  /** What credits have paid of the period and was not returned; absent if it was not read. */
+  readonly paid?: ReadonlyArray<PaidUse>
+  /** A decision depended on what was not read. It has to be made again, under locks. */
+  readonly isUnsure?: boolean
   /** As it was read, with the location and the version of the row. */
   readonly stored: {
     readonly total: Total
+    readonly burned: BigDecimal.BigDecimal
     readonly crossings: Crossings
     readonly location: string
     readonly version: string
@@ -69,7 +80,22 @@ export interface MeterUse {
   readonly at: Date
   /** What a `UNIQUE_COUNT` counts once. */
   readonly uniqueKey: string | null
+  /** Whether it may take away from what is counted, so that credits may get something back. */
+  readonly mayReturn?: boolean
+  /** The ids of credits that are set aside for it. */
+  readonly setAside?: ReadonlyArray<string>
 }
+
+/** The use of an event, before it is posted. */
+export const useOf = (
+  meter: Meter,
+  { behavior = "append", timestamp, uniqueKey, value }: Omit<UsageEvent, "behavior"> & Partial<UsageEvent>,
+): MeterUse => ({
+  meter,
+  at: timestamp,
+  uniqueKey,
+  mayReturn: behavior === "set" || BigDecimal.isNegative(value),
+})
 
 /** The key of a meter, by the slugs of its instance and entitlement. */
 export const meterName = ({ entitlement, instance }: Pick<Meter, "entitlement" | "instance">): string =>
@@ -134,24 +160,57 @@ export const accountIn = (accounts: Accounts, name: string): Account => {
 
 export const methodOf = ({ aggregationMethod }: Meter): AggregationMethod => aggregationMethod ?? "SUM"
 
+/** What is read beside a total, where it is needed. */
+interface OpenedWith {
+  readonly credits?: MeterCredits | undefined
+  /** What credits have paid of the period. */
+  readonly paid?: ReadonlyArray<PaidUse> | undefined
+  /** The unique keys of the request that the period has counted. */
+  readonly knownKeys?: ReadonlyArray<string> | undefined
+}
+
 /** The account of a stored total, before anything is posted to it. */
 export const accountOf = (
   meter: Meter,
   period: Period,
-  row: Pick<Account, "held" | "decidedAt"> & Account["stored"],
-  knownKeys?: ReadonlyArray<string>,
+  row: Pick<Account, "held" | "allowed" | "decidedAt"> & Account["stored"],
+  { credits = noCredits, knownKeys, paid }: OpenedWith = {},
 ): Account => ({
   meter,
   period,
   held: row.held,
+  allowed: row.allowed,
   decidedAt: row.decidedAt,
   stored: row,
   total: row.total,
+  burned: row.burned,
+  credits,
+  ...(paid === undefined ? {} : { paid }),
   crossings: row.crossings,
   events: [],
   knownKeys: new Set(knownKeys),
   newKeys: new Set(),
 })
+
+/** The usage that credits have not paid. */
+export const netOf = ({ burned, total }: Pick<Account, "burned" | "total">): BigDecimal.BigDecimal =>
+  BigDecimal.subtract(total.value, burned)
+
+/** Puts an account among others. Those of its meter get the credits that it leaves. */
+export const setAccount = (accounts: Map<string, Account>, name: string, account: Account): void => {
+  const isBurned = accounts.get(name)?.credits !== account.credits
+  accounts.set(name, account)
+  if (!isBurned || account.credits === noCredits) return
+  const { entitlementId, instanceId } = account.meter
+  for (const [other, { meter, ...own }] of accounts) {
+    if (meter.instanceId !== instanceId || meter.entitlementId !== entitlementId) continue
+    if (own.credits !== account.credits) accounts.set(other, { ...own, meter, credits: account.credits })
+  }
+}
+
+/** Whether the account can only be stored under locks: it emits an event, or changes credits. */
+export const needsLocks = ({ credits, crossings, isUnsure = false, stored }: Account): boolean =>
+  isUnsure || credits.uses.length > 0 || newlyCrossed(stored.crossings, crossings).length > 0
 
 /** Whether the account has changes to store. */
 export const isChanged = ({ crossings, events, stored, total }: Account): boolean =>
@@ -167,13 +226,6 @@ export const withCapExceeded = (account: Account): Account => ({
 export const isConcurrent = ({ aggregationMethod }: Pick<Meter, "aggregationMethod">): boolean =>
   aggregationMethod === "CONCURRENT"
 
-/** How its reports are aggregated. */
-const reportMethodOf = (meter: Meter): ReportAggregation => {
-  const method = methodOf(meter)
-  if (method === "CONCURRENT") throw new Error("Leases are not reported")
-  return method
-}
-
 /** Whether an amount of it can be consumed or reserved. */
 export const isConsumable = (meter: Meter): boolean => {
   const method = methodOf(meter)
@@ -185,57 +237,6 @@ export const meterErrorOf = (meter: Meter | undefined): string | undefined => {
   if (meter === undefined) return "must be an entitlement of the organization"
   if (meter.type !== "NUMBER") return `must have the type NUMBER; its type is ${meter.type}`
   return isConsumable(meter) ? undefined : `cannot be reserved, because its aggregation is ${methodOf(meter)}`
-}
-
-/** Why an event is rejected. */
-export type RejectionReason = "not-granted" | "cap" | "negative" | "lowering"
-
-/** How an event is posted. */
-export interface PostOptions {
-  /** Required for a late `set`: the period's events with later timestamps. */
-  readonly laterEvents?: ReadonlyArray<UsageEvent>
-  /** The amount was reserved, so that neither a limit nor a missing grant rejects it. */
-  readonly isReserved?: boolean
-  /** Whether the reporter may lower what was counted. */
-  readonly mayLower?: boolean
-}
-
-/**
- * Whether an event takes away from what is counted: at once, or as a `set` of a later time than any decision, because it leaves
- * out what is counted until then.
- */
-const takesAway = (method: ReportAggregation, account: Account, event: ReportedEvent, next: Total): boolean =>
-  lowers(method, event, account.total.value, next.value) ||
-  (event.behavior === "set" && method !== "LATEST" && isBefore(account.decidedAt, event.timestamp))
-
-/** Posts an event. If it is rejected, the account stays as it was, except for an exceeded cap. */
-export const post = (
-  account: Account,
-  event: ReportedEvent,
-  { isReserved = false, laterEvents = [], mayLower = false }: PostOptions = {},
-): { readonly account: Account; readonly rejection?: RejectionReason } => {
-  const { meter, total } = account
-  const method = reportMethodOf(meter)
-  const key = method === "UNIQUE_COUNT" ? event.uniqueKey : null
-  const isNewKey = key !== null && !account.knownKeys.has(key) && !account.newKeys.has(key)
-  const next = add(method, total, event, { isNewKey, laterEvents })
-  const limit = limitFor(meter)
-  if (!mayLower && takesAway(method, account, event, next)) return { account, rejection: "lowering" }
-  if (BigDecimal.isNegative(next.value)) return { account, rejection: "negative" }
-  const rejection = isReserved ? undefined : rejectionReason(limit, total.value, next.value, account.held)
-  if (rejection === "cap") {
-    return { account: withCapExceeded(account), rejection }
-  }
-  if (rejection !== undefined) return { account, rejection }
-  return {
-    account: {
-      ...account,
-      total: next,
-      crossings: crossingsAt(limit, meter.warningThresholdPercent, account.crossings, total.value, next.value),
-      events: [...account.events, { ...event, ordinal: next.eventCount }],
-      newKeys: isNewKey ? new Set([...account.newKeys, key]) : account.newKeys,
-    },
-  }
 }
 
 const truth = (type: "boolean" | "config", granted: boolean): UsageValue => ({

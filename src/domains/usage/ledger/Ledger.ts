@@ -6,7 +6,7 @@ import { Context, Effect, Exit, Layer, Option } from "effect"
 import { Caller } from "../../../kernel/contract/Caller.ts"
 import { Transaction } from "../../../kernel/database/Transactions.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
-import { meterName } from "./Account.ts"
+import { meterName, setAccount } from "./Account.ts"
 import { makeCallerGroupCommit } from "./CallerGroupCommit.ts"
 import { LedgerRepo } from "./LedgerRepo.ts"
 import { LockedLedger } from "./LockedLedger.ts"
@@ -50,7 +50,7 @@ const make = Effect.gen(function* () {
       if (Exit.isFailure(exit)) return Exit.failCause(exit.cause)
       const result = decideOperation(exit.value, accounts)
       if (result === undefined) return Exit.die(new Error("A locked total is missing"))
-      for (const [name, account] of result.accounts) accounts.set(name, account)
+      for (const [name, account] of result.accounts) setAccount(accounts, name, account)
       return result.answer
     })
     yield* locked.close(caller, [...accounts.values()])

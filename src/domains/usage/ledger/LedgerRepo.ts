@@ -15,7 +15,7 @@ import type { CountedKey, LiveLeases, MeterKey } from "./CountedSql.ts"
 import type { Meter } from "./Model.ts"
 import { isAddedOn } from "../../instances/addons/AddOnsSql.ts"
 import { isOverridden } from "../../instances/overrides/OverridesSql.ts"
-import { heldOf } from "../rules/Held.ts"
+import { allowedOf, heldOf } from "../rules/Held.ts"
 import type { HeldParts } from "../rules/Held.ts"
 import { entitlementsSql } from "../../entitlements/EntitlementsSql.ts"
 import { instancesSql } from "../../instances/InstancesSql.ts"
@@ -30,6 +30,7 @@ import { explainedColumns } from "../terms/TermsSql.ts"
 export interface StoredTotal extends TotalKey, Crossings, Omit<Total, "value" | "sum" | "voidedCount"> {
   readonly voidedCount: number
   readonly value: string
+  readonly burned: string
   readonly sum: string
   /** The location and the version of the row. Every change gives it another version. */
   readonly location: string
@@ -39,6 +40,8 @@ export interface StoredTotal extends TotalKey, Crossings, Omit<Total, "value" | 
 /** A total that was read. */
 export interface TotalRow extends TotalKey {
   readonly total: Total
+  /** What credits have paid of it. */
+  readonly burned: BigDecimal.BigDecimal
   readonly crossings: Crossings
   readonly location: string
   readonly version: string
@@ -47,6 +50,8 @@ export interface TotalRow extends TotalKey {
 /** A total, with what reservations hold of its period. */
 export interface LockedTotal extends TotalRow {
   readonly held: BigDecimal.BigDecimal
+  /** What allowances hold of that. */
+  readonly allowed: BigDecimal.BigDecimal
   /** The latest instant of a decision on it. */
   readonly decidedAt: Date
 }
@@ -63,6 +68,7 @@ export const totalRowOf = (row: StoredTotal): TotalRow => ({
   periodStart: row.periodStart,
   location: row.location,
   version: row.version,
+  burned: storedDecimal(row.burned),
   total: {
     value: storedDecimal(row.value),
     eventCount: row.eventCount,
@@ -83,7 +89,7 @@ interface MeterPair {
 }
 
 /** The columns of the total `t`, without those of its instance and entitlement. */
-export const totalColumns = `t.period_start AS "periodStart", t.value::text AS value,
+export const totalColumns = `t.period_start AS "periodStart", t.value::text AS value, t.burned::text AS burned,
     t.event_count::float8 AS "eventCount", t.voided_count::float8 AS "voidedCount", t.sum::text AS sum, t.value_count::float8 AS "valueCount", t.set_at AS "setAt",
     t.latest_at AS "latestAt", t.last_at AS "lastAt", t.warned, t.limit_reached AS "limitReached",
     t.cap_exceeded AS "capExceeded", t.ctid::text AS location, t.xmin::text AS version`
@@ -277,6 +283,7 @@ const totals = (sql: PgClient.PgClient) => {
       return rows.map((row) => ({
         ...totalRowOf(row),
         held: heldOf(row, { start: row.periodStart }),
+        allowed: allowedOf(row, { start: row.periodStart }),
         decidedAt: row.decidedAt,
       }))
     }),

@@ -16,6 +16,11 @@ export interface LockedAccounts {
   readonly open: (organizationId: OrganizationId, uses: ReadonlyArray<MeterUse>) => Effect.Effect<Accounts>
   /** The account of a meter in a period that may be over, locked as by `open`. */
   readonly openPeriod: (meter: Meter, periodStart: Date) => Effect.Effect<Account | undefined>
+  /**
+   * Returns to credits what an event of this number burned, to the same ones, whatever their state. Returns the account after that. The
+   * uses are voided at the instant.
+   */
+  readonly returnCredits: (account: Account, ordinal: number, at: Date) => Effect.Effect<Account>
   /** Stores accounts that `open` has locked, and emits an event for each threshold that they crossed. */
   readonly close: (caller: EventSource, accounts: ReadonlyArray<Account>) => Effect.Effect<void, never, Transaction>
   /** The usage entries of these meters for their periods at an instant. */

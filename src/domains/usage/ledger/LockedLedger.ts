@@ -8,7 +8,8 @@
  * 2. the ids that count a request once: a transaction id, or event ids by source and id (`CountedIdsRepo`); of usage from
  *    offline, the row of its ledger;
  * 3. the totals, by instance, entitlement and start of the period (`LedgerRepo.lockTotals`, `CloudEventsRepo.post`);
- * 4. the reservation that a commit ends, the tranches of a ledger, the unique keys of the totals, what ledgers brought, and allowances
+ * 4. the credits, by id (`BurnRepo.lock`);
+ * 5. the reservation that a commit ends, the tranches of a ledger, the unique keys of the totals, what ledgers brought, and allowances
  *    that end.
  *
  * The optimistic ledger skips locked totals, so that it never waits (`OptimisticRepo.store`).
@@ -33,6 +34,8 @@ import {
   withCapExceeded,
 } from "./Account.ts"
 import type { Account, MeterUse } from "./Account.ts"
+import { creditReturning, creditsOpening } from "./burning/Opening.ts"
+import { burnStoring } from "./burning/Storing.ts"
 import { emptyTotal } from "../rules/Aggregation.ts"
 import type { Total } from "../rules/Aggregation.ts"
 import { newlyCrossed } from "../rules/Limits.ts"
@@ -86,24 +89,31 @@ export class LockedLedger extends Context.Service<LockedLedger, LockedOperations
   static readonly layer = Layer.suspend(() => Layer.effect(LockedLedger, make))
 }
 
-const opening = Effect.map(LedgerRepo, (repo) => {
+const opening = Effect.gen(function* () {
+  const repo = yield* LedgerRepo
+  const openCredits = yield* creditsOpening
+
   const open = Effect.fnUntraced(function* (organizationId: OrganizationId, uses: ReadonlyArray<MeterUse>) {
     const byName = new Map(uses.map((use) => [accountName(use), use] as const))
     const keys = Array.from(byName.values(), (use) => ({
       ...totalKeyOf(use),
       periodEnd: periodFor(use.meter, use.at).end,
     }))
-    const rows = yield* repo.lockTotals(organizationId, keys, yield* now)
+    const at = yield* now
+    const rows = yield* repo.lockTotals(organizationId, keys, at)
     const lookedUp = keysToLookUp(uses)
     const counted = lookedUp.length === 0 ? [] : yield* repo.countedKeys(organizationId, lookedUp)
     const countedByTotal = Map.groupBy(counted, totalNameOf)
+    const burning = yield* openCredits(organizationId, uses, rows, at)
     const accounts = new Map<string, Account>()
     for (const row of rows) {
       const name = totalNameOf(row)
       const use = byName.get(name)
       if (use === undefined) continue
-      const uniqueKeys = countedByTotal.get(name)?.map(({ uniqueKey }) => uniqueKey)
-      accounts.set(name, accountOf(use.meter, periodFor(use.meter, use.at), row, uniqueKeys))
+      const knownKeys = countedByTotal.get(name)?.map(({ uniqueKey }) => uniqueKey)
+      const credits = burning?.creditsOf(use.meter)
+      const opened = { credits, paid: burning?.paidOf(name), knownKeys }
+      accounts.set(name, accountOf(use.meter, periodFor(use.meter, use.at), row, opened))
     }
     return accounts
   })
@@ -125,6 +135,7 @@ const closing = Effect.gen(function* () {
   const repo = yield* LedgerRepo
   const optimisticRepo = yield* OptimisticRepo
   const events = yield* Events
+  const storeBurns = yield* burnStoring
 
   const emitCrossings = Effect.fnUntraced(function* (
     caller: EventSource,
@@ -146,6 +157,7 @@ const closing = Effect.gen(function* () {
     if (!(yield* optimisticRepo.store(changed, yield* now)).has(caller.organizationId)) {
       return yield* Effect.die(new Error("A locked total has changed"))
     }
+    yield* storeBurns(caller, changed)
     const newKeys = newKeysOf(changed)
     if (newKeys.length > 0) yield* repo.storeKeys(caller.organizationId, newKeys)
     for (const account of changed) yield* emitCrossings(caller, account)
@@ -201,5 +213,6 @@ const make = Effect.gen(function* () {
     return answer
   })
 
-  return LockedLedger.of({ open, openPeriod, close, runWithCapEvent, entries: yield* reading })
+  const returnCredits = yield* creditReturning
+  return LockedLedger.of({ open, openPeriod, returnCredits, close, runWithCapEvent, entries: yield* reading })
 })

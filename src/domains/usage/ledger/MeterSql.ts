@@ -4,6 +4,7 @@ import type { Fragment } from "effect/sql/Statement"
 import { currentAddOns } from "../../instances/addons/AddOnsSql.ts"
 import { currentOverride } from "../../instances/overrides/OverridesSql.ts"
 import { licensedTerms } from "../../licenses/grants/GrantSql.ts"
+import { hasCredits } from "../terms/CreditsSql.ts"
 import { grantOf } from "../rules/Grant.ts"
 import type { GrantedTerms } from "../rules/Grant.ts"
 import { graceDays } from "../terms/TermsSql.ts"
@@ -15,7 +16,7 @@ export const meterColumns = `i.organization_id AS "organizationId", i.id AS "ins
     ${graceDays}, e.id AS "entitlementId", e.slug AS entitlement, e.name AS "entitlementName", e.type,
     e.aggregation_method AS "aggregationMethod", e.reset_period AS "resetPeriod", e.reset_anchor AS "resetAnchor",
     e.warning_threshold_percent AS "warningThresholdPercent", e.display_order AS "displayOrder",
-    ${licensedTerms}, ${currentOverride}`
+    ${hasCredits("e.id")} AS "hasCredits", ${licensedTerms}, ${currentOverride}`
 
 /** The columns of a meter. */
 export const meterWithAddOns = (sql: SqlClient, organization: Fragment): Fragment =>

@@ -60,6 +60,8 @@ export interface Meter extends CheckedInstance, ShownTerms {
   readonly displayOrder: number
   /** What was granted when the meter was read. */
   readonly grant: Grant | null
+  /** Whether the instance has, or had, credits of the entitlement. */
+  readonly hasCredits?: boolean
   /** Read only for an explanation. */
   readonly configuration?: Readonly<Record<string, unknown>> | null
 }

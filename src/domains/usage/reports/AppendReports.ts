@@ -10,7 +10,7 @@ import type { Caller } from "../../../kernel/contract/Caller.ts"
 import { invalid } from "../../../kernel/contract/Problem.ts"
 import type { MissingScope, ValidationFailed } from "../../../kernel/contract/Problem.ts"
 import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
-import { accountIn, accountName, entryOf, isConcurrent, post } from "../ledger/Account.ts"
+import { accountIn, accountName, entryOf, isConcurrent, useOf } from "../ledger/Account.ts"
 import type {
   ReportUsageNotReportable,
   ReportUsageThresholdExceeded,
@@ -18,6 +18,7 @@ import type {
 } from "../Errors.ts"
 import type { UsageEntry } from "../ledger/Model.ts"
 import type { Operation } from "../ledger/Operation.ts"
+import { post } from "../ledger/Posting.ts"
 import type { ReportUsage } from "./Model.ts"
 import { reportValidationError, eventOf, notReportable, rejectionProblem } from "./Rules.ts"
 
@@ -65,7 +66,7 @@ export const appendOperation = (
     const error = reportValidationError(meter, report, timestamp, at)
     if (error !== undefined) return Effect.fail(invalid(error.location, error.message, error.value))
     const event = eventOf(report, timestamp, caller.actor)
-    const use = { meter, at: timestamp, uniqueKey: event.uniqueKey }
+    const use = useOf(meter, event)
     return {
       uses: [use],
       decide: (accounts) => {
@@ -74,7 +75,7 @@ export const appendOperation = (
         const answer =
           rejection === undefined
             ? Exit.succeed(entryOf(meter, account.period, account.total))
-            : Exit.fail(rejectionProblem(rejection, account, report))
+            : Exit.fail(rejectionProblem(rejection, account, report, timestamp))
         return { answer, accounts: new Map([[name, account]]) }
       },
     }

@@ -8,13 +8,14 @@ import { invalid } from "../../../kernel/contract/Problem.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { ReportUsageTransactionIdReused } from "../Errors.ts"
 import { RETENTION_MS, timestampError } from "../ledger/Acceptance.ts"
-import { accountIn, accountName, entryOf, isConcurrent, post } from "../ledger/Account.ts"
+import { accountIn, accountName, entryOf, isConcurrent, useOf } from "../ledger/Account.ts"
 import { CountedIdsRepo } from "../ledger/CountedIdsRepo.ts"
 import { LedgerRepo } from "../ledger/LedgerRepo.ts"
 import type { LockedAccounts } from "../ledger/LockedAccounts.ts"
 import type { Meter, UsageEntry } from "../ledger/Model.ts"
 import { lockedOperation } from "../ledger/Operation.ts"
 import type { LockedOperation } from "../ledger/Operation.ts"
+import { post } from "../ledger/Posting.ts"
 import { isLateSet } from "../rules/Aggregation.ts"
 import type { FailMissing, Rejection, Report } from "./AppendReports.ts"
 import type { ReportUsage } from "./Model.ts"
@@ -44,7 +45,7 @@ const posting = Effect.map(LedgerRepo, (repo) =>
   Effect.fnUntraced(function* (ledger: LockedAccounts, meter: Meter, report: ReportUsage, timestamp: Date) {
     const caller = yield* Caller
     const event = eventOf(report, timestamp, caller.actor)
-    const use = { meter, at: timestamp, uniqueKey: event.uniqueKey }
+    const use = useOf(meter, event)
     const account = accountIn(yield* ledger.open(caller.organizationId, [use]), accountName(use))
     const key = { instanceId: meter.instanceId, entitlementId: meter.entitlementId, periodStart: account.period.start }
     const laterEvents = isLateSet(account.total, event)
@@ -52,7 +53,7 @@ const posting = Effect.map(LedgerRepo, (repo) =>
       : []
     const posted = post(account, event, { laterEvents, mayLower: mayLowerUsage(caller) })
     yield* ledger.close(caller, [posted.account])
-    return posted
+    return { ...posted, timestamp }
   }),
 )
 
@@ -118,10 +119,10 @@ export const makeLockedReportOperation = Effect.fnUntraced(function* (failMissin
         "rejection" in posted && posted.rejection === "cap" ? posted.account : undefined,
       answer: ({ posted }) => {
         if ("replayed" in posted) return Effect.succeed(posted.replayed)
-        const { account, rejection } = posted
+        const { account, rejection, timestamp } = posted
         return rejection === undefined
           ? Effect.succeed(entryOf(account.meter, account.period, account.total))
-          : Effect.fail(rejectionProblem(rejection, account, sent.report))
+          : Effect.fail(rejectionProblem(rejection, account, sent.report, timestamp))
       },
     })
 })

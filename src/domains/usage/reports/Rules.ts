@@ -7,8 +7,9 @@ import { ReportUsageNotReportable, ReportUsageThresholdExceeded } from "../Error
 import { notReportableText, rejectionText, timestampError, valueError } from "../ledger/Acceptance.ts"
 import type { UsageValidationError } from "../ledger/Acceptance.ts"
 import { methodOf } from "../ledger/Account.ts"
-import type { Account, RejectionReason, ReportedEvent } from "../ledger/Account.ts"
+import type { Account, ReportedEvent } from "../ledger/Account.ts"
 import type { Meter } from "../ledger/Model.ts"
+import type { RejectionReason } from "../ledger/Posting.ts"
 import type { ReportUsage } from "./Model.ts"
 
 /** The reported value; `undefined` if there is none. */
@@ -59,8 +60,13 @@ export const eventOf = (report: ReportUsage, timestamp: Date, reportedBy: ActorR
 })
 
 /** The problem of a rejected report. */
-export const rejectionProblem = (rejection: RejectionReason, account: Account, { value }: ReportUsage) => {
+export const rejectionProblem = (
+  rejection: RejectionReason,
+  account: Account,
+  { value }: ReportUsage,
+  timestamp: Date,
+) => {
   if (rejection === "negative") return invalid("body.value", "must not bring the total below zero", value)
-  const detail = rejectionText(rejection, account)
+  const detail = rejectionText(rejection, account, timestamp)
   return rejection === "lowering" ? new MissingScope({ detail }) : new ReportUsageThresholdExceeded({ detail })
 }

@@ -10,19 +10,24 @@ import { newId } from "../../../kernel/values/Identifiers.ts"
 import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
 import { ReservationNotFound, ReservationNotHeld } from "../Errors.ts"
-import { post, withCapExceeded } from "../ledger/Account.ts"
+import { accountIn, accountName, withCapExceeded } from "../ledger/Account.ts"
+import type { Account } from "../ledger/Account.ts"
 import type { LockedAccounts } from "../ledger/LockedAccounts.ts"
 import type { Meter } from "../ledger/Model.ts"
+import { creditsText } from "../ledger/burning/MeterCredits.ts"
+import { post } from "../ledger/Posting.ts"
 import type { Reserve, StoredReservation } from "./Model.ts"
 import { DEFAULT_LIFETIME_SECONDS } from "./Model.ts"
 import { ReservationsRepo } from "./Repo.ts"
 import {
   decideReservation,
-  findFullAccount,
   periodsTouched,
+  placeReservation,
   reservationAt,
   reserveRejectionText,
+  setAsideBy,
   stateAt,
+  storedSetAside,
 } from "./Rules.ts"
 
 export const notFound = (id: string) => new ReservationNotFound({ detail: noSuch("reservation", id) })
@@ -57,21 +62,29 @@ const reserving = Effect.map(ReservationsRepo, (repo) =>
     const caller = yield* Caller
     const at = yield* now
     const withoutQuantity = decideReservation(meter, zero, at)
-    if (!withoutQuantity.allowed) return { rejection: reserveRejectionText(meter, withoutQuantity) }
+    const mayBeCredited = meter.hasCredits === true && withoutQuantity.reason === "NOT_GRANTED"
+    if (!withoutQuantity.allowed && !mayBeCredited) {
+      return { rejection: reserveRejectionText(meter, withoutQuantity) }
+    }
     const expiresAt = new Date(at.getTime() + (request.expiresInSeconds ?? DEFAULT_LIFETIME_SECONDS) * 1000)
     const [current, ...later] = periodsTouched(meter, at, expiresAt)
     const uses = [at, ...later.map(({ start }) => start)].map((instant) => ({ meter, at: instant, uniqueKey: null }))
-    const accounts = [...(yield* ledger.open(caller.organizationId, uses)).values()]
-    const full = findFullAccount(meter, quantity, at, accounts)
-    if (full !== undefined) {
+    const opened = yield* ledger.open(caller.organizationId, uses)
+    const accounts = uses.map((use) => accountIn(opened, accountName(use))) as [Account, ...Array<Account>]
+    const placed = placeReservation(meter, quantity, at, accounts)
+    if ("full" in placed) {
+      const { full } = placed
+      const decision = decideReservation(meter, quantity, at, full)
+      if (decision.reason === "NOT_GRANTED") return { rejection: reserveRejectionText(meter, decision) }
       yield* ledger.close(caller, [withCapExceeded(full)])
-      return { rejection: reserveRejectionText(meter, decideReservation(meter, quantity, at, full), full), full }
+      return { rejection: reserveRejectionText(meter, decision, full, creditsText(full.credits, at)), full }
     }
     const row: StoredReservation = {
       id: yield* newId,
       instance: meter.instance,
       entitlement: meter.entitlement,
       quantity: BigDecimal.format(quantity),
+      credits: storedSetAside(placed.setAside),
       committedQuantity: null,
       state: "HELD",
       metadata: request.metadata ?? null,
@@ -102,7 +115,9 @@ const committing = Effect.gen(function* () {
     const present = yield* now
     // The clock of the node that reserved may be ahead of this node's clock.
     const at = present < stored.createdAt ? stored.createdAt : present
-    const [account] = (yield* ledger.open(organizationId, [{ meter, at, uniqueKey: null }])).values()
+    const setAside = setAsideBy(stored)
+    const ids = setAside.credits.map(({ credit }) => credit)
+    const [account] = (yield* ledger.open(organizationId, [{ meter, at, uniqueKey: null, setAside: ids }])).values()
     if (account === undefined) return yield* Effect.die(new Error("A locked total is missing"))
     // A decision at a later instant may have granted what had expired by then to another request.
     if (stateAt(stored, account.decidedAt) !== "HELD") return yield* notHeld(stored, account.decidedAt)
@@ -121,7 +136,7 @@ const committing = Effect.gen(function* () {
         metadata: stored.metadata,
         reportedBy: caller.actor,
       } as const
-      yield* ledger.close(caller, [post(account, event, { isReserved: true }).account])
+      yield* ledger.close(caller, [post(account, event, { setAside }).account])
     }
     return reservationAt({ ...stored, ...committed }, at)
   })

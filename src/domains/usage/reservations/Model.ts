@@ -76,5 +76,7 @@ export const StoredReservation = Schema.Struct({
   quantity: Schema.String,
   committedQuantity: Schema.NullOr(Schema.String),
   state: Schema.Literals(["HELD", "COMMITTED", "RELEASED"]),
+  /** What it has set aside of credits, as decimals; `null` if nothing. The rest is held of the limit. */
+  credits: Schema.NullOr(Schema.Array(Schema.Struct({ credit: Schema.String, quantity: Schema.String }))),
 })
 export type StoredReservation = typeof StoredReservation.Type

@@ -3,7 +3,7 @@
  * ledger. Tranches are rows of the same table, but no reservations for callers.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer } from "effect"
+import { BigDecimal, Context, Effect, Layer } from "effect"
 import type { ActorReference } from "../../../kernel/contract/Caller.ts"
 import { deletionOf } from "../../../kernel/database/ExpiredRows.ts"
 import { decodedOne, executed, returnedRow } from "../../../kernel/database/Statements.ts"
@@ -13,6 +13,7 @@ import { instancesSql } from "../../instances/InstancesSql.ts"
 import type { TotalKey } from "../ledger/Account.ts"
 import { MAX_LIFETIME_SECONDS } from "../rules/Held.ts"
 import { StoredReservation } from "./Model.ts"
+import { fromCredits } from "./Rules.ts"
 import type { Option } from "effect"
 
 /** How a reservation ends. The quantity is a decimal. */
@@ -65,16 +66,17 @@ const make = Effect.gen(function* () {
     insert: (organizationId, { entitlementId, instanceId, periodStart }, row) =>
       executed(sql`
         INSERT INTO usage_reservations (organization_id, id, instance_id, entitlement_id, period_start, quantity, state,
-          metadata, created_at, created_by, expires_at)
+          metadata, created_at, created_by, expires_at, credits, from_credits)
         VALUES (${organizationId}, ${row.id}, ${instanceId}, ${entitlementId}, ${periodStart},
           ${row.quantity}::text::numeric, ${row.state}, ${row.metadata === null ? null : sql.json(row.metadata)},
-          ${row.createdAt}, ${sql.json(row.createdBy)}, ${row.expiresAt})`),
+          ${row.createdAt}, ${sql.json(row.createdBy)}, ${row.expiresAt}, ${row.credits === null ? null : sql.json(row.credits)},
+          ${BigDecimal.format(fromCredits(row.credits))}::text::numeric)`),
 
     find: (organizationId, id) =>
       decodedOne(StoredReservation)(sql`
         SELECT r.id, i.slug AS instance, e.slug AS entitlement, r.quantity::text AS quantity,
           r.committed_quantity::text AS "committedQuantity", r.state, r.metadata, r.created_at AS "createdAt",
-          r.created_by AS "createdBy", r.expires_at AS "expiresAt"
+          r.created_by AS "createdBy", r.expires_at AS "expiresAt", r.credits
         FROM usage_reservations r
         JOIN ${instancesSql.on("i", "r.instance_id")}
         JOIN ${entitlementsSql.on("e", "r.entitlement_id")}

@@ -11,7 +11,11 @@ import {
   zero,
 } from "../../../kernel/values/Decimal.ts"
 import type { Account } from "../ledger/Account.ts"
-import { isConsumable, methodOf, periodFor } from "../ledger/Account.ts"
+import { isConsumable, limitFor, methodOf, periodFor } from "../ledger/Account.ts"
+import { activeCredits, noCredits, periodCredits } from "../ledger/burning/MeterCredits.ts"
+import type { SetAside } from "../ledger/burning/Settlement.ts"
+import { pay } from "../rules/Burn.ts"
+import type { Payment } from "../rules/Burn.ts"
 import { decide } from "../rules/Decision.ts"
 import type { Decision } from "../rules/Decision.ts"
 import type { Meter } from "../ledger/Model.ts"
@@ -105,32 +109,76 @@ export const decideReservation = (
   meter: Meter,
   quantity: BigDecimal.BigDecimal,
   at: Date,
-  account?: Pick<Account, "total" | "held">,
+  account?: Pick<Account, "total" | "held" | "burned" | "credits">,
 ): Decision =>
   decide({
     entitlement: { slug: meter.entitlement, type: meter.type },
     grant: meter.grant,
     usage: account?.total.value ?? zero,
     held: account?.held ?? zero,
+    credits: account && periodCredits(account.credits, account.burned, at),
     requested: quantity,
     instance: meter,
     at,
     period: periodOf(meter, meter, at),
   })
 
-/** The first account into which the quantity does not fit, on top of what is used and held. */
+/** The first account into which the quantity does not fit, on top of what is used and held, without credits. */
 export const findFullAccount = (
   meter: Meter,
   quantity: BigDecimal.BigDecimal,
   at: Date,
   accounts: ReadonlyArray<Account>,
-): Account | undefined => accounts.find((account) => !decideReservation(meter, quantity, at, account).allowed)
+): Account | undefined =>
+  accounts.find((account) => !decideReservation(meter, quantity, at, { ...account, credits: noCredits }).allowed)
+
+/** What a reservation sets aside of credits, or the first account into which it does not fit. */
+type Placement = { readonly setAside: ReadonlyArray<Payment> } | { readonly full: Account }
+
+/**
+ * Places a reservation in the accounts of the periods that it touches, the present one first. Credits pay only in that one: later periods
+ * must have room for the rest.
+ */
+export const placeReservation = (
+  meter: Meter,
+  quantity: BigDecimal.BigDecimal,
+  at: Date,
+  [current, ...later]: readonly [Account, ...Array<Account>],
+): Placement => {
+  if (!decideReservation(meter, quantity, at, current).allowed) return { full: current }
+  const standing = { limit: limitFor(meter), usage: current.total.value, burned: current.burned, held: current.held }
+  const setAside = pay(standing, quantity, activeCredits(current.credits, at)).payments
+  const rest = BigDecimal.subtract(quantity, sumOf(setAside))
+  const full = findFullAccount(meter, rest, at, later)
+  return BigDecimal.isZero(rest) || full === undefined ? { setAside } : { full }
+}
+
+const sumOf = (setAside: ReadonlyArray<Payment>): BigDecimal.BigDecimal =>
+  BigDecimal.sumAll(setAside.map((payment) => payment.quantity))
+
+const paymentsOf = (credits: StoredReservation["credits"]): ReadonlyArray<Payment> =>
+  (credits ?? []).map(({ credit, quantity }) => ({ credit, quantity: storedDecimal(quantity) }))
+
+/** What a reservation has set aside of all credits. */
+export const fromCredits = (credits: StoredReservation["credits"]): BigDecimal.BigDecimal => sumOf(paymentsOf(credits))
+
+/** What is set aside of credits, as it is stored. */
+export const storedSetAside = (setAside: ReadonlyArray<Payment>): StoredReservation["credits"] =>
+  setAside.length === 0
+    ? null
+    : setAside.map(({ credit, quantity }) => ({ credit, quantity: BigDecimal.format(quantity) }))
+
+/** What a stored reservation has set aside: of the limit, and of credits. */
+export const setAsideBy = ({ credits, quantity }: Pick<StoredReservation, "credits" | "quantity">): SetAside => {
+  const payments = paymentsOf(credits)
+  return { held: BigDecimal.subtract(storedDecimal(quantity), sumOf(payments)), credits: payments }
+}
 
 /** The detail of a rejected reservation. */
-export const reserveRejectionText = (meter: Meter, { reason }: Decision, account?: Account): string => {
+export const reserveRejectionText = (meter: Meter, { reason }: Decision, account?: Account, credits = ""): string => {
   const [used, held] = [account?.total.value ?? zero, account?.held ?? zero].map(decimalText)
   return (
     refusalText(meter, reason) ??
-    `The limit of "${meter.entitlement}" of "${meter.instance}" is ${limitText(meter)}; ${used} is used in the period and ${held} is held by reservations.`
+    `The limit of "${meter.entitlement}" of "${meter.instance}" is ${limitText(meter)}; ${used} is used in the period and ${held} is held by reservations.${credits}`
   )
 }

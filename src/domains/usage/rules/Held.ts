@@ -45,13 +45,15 @@ const heldByAllowances = (
   return BigDecimal.max(zero, BigDecimal.subtract(greatest, broughtIn))
 }
 
-/** What is held of a period; without a period, what reservations hold. */
-export const heldOf = (
-  { allowances, broughtIn, held, tranches }: HeldParts,
+/** What allowances hold of a period. */
+export const allowedOf = (
+  { allowances, broughtIn }: Pick<HeldParts, "allowances" | "broughtIn">,
   period: Pick<Period, "start"> | null,
-): BigDecimal.BigDecimal => {
-  const reserved = BigDecimal.sum(decimalOrZero(held), decimalOrZero(tranches))
-  return allowances === null || period === null
-    ? reserved
-    : BigDecimal.sum(reserved, heldByAllowances(allowances, decimalOrZero(broughtIn), period.start))
+): BigDecimal.BigDecimal =>
+  allowances === null || period === null ? zero : heldByAllowances(allowances, decimalOrZero(broughtIn), period.start)
+
+/** What is held of a period; without a period, what reservations hold. */
+export const heldOf = (parts: HeldParts, period: Pick<Period, "start"> | null): BigDecimal.BigDecimal => {
+  const reserved = BigDecimal.sum(decimalOrZero(parts.held), decimalOrZero(parts.tranches))
+  return parts.allowances === null ? reserved : BigDecimal.sum(reserved, allowedOf(parts, period))
 }

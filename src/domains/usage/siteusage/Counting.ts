@@ -1,5 +1,6 @@
 /** Validates uses that products wrote down, and posts those that count. Uploads and refills count by it. */
 import { Effect, Option } from "effect"
+import type { BigDecimal } from "effect"
 import { Caller, mayLowerUsage } from "../../../kernel/contract/Caller.ts"
 import { MissingScope } from "../../../kernel/contract/Problem.ts"
 import { now } from "../../../kernel/values/Timestamp.ts"
@@ -7,7 +8,8 @@ import { postEvents } from "../cloudevents/EventPosting.ts"
 import type { Outcome } from "../cloudevents/Model.ts"
 import type { CountableEvent, ParsedEvent, RejectedEvent } from "../cloudevents/Rules.ts"
 import { LOWERING_TEXT } from "../ledger/Acceptance.ts"
-import type { Accounts, MeterUse } from "../ledger/Account.ts"
+import { useOf } from "../ledger/Account.ts"
+import type { Account, Accounts, MeterUse } from "../ledger/Account.ts"
 import { LedgerRepo } from "../ledger/LedgerRepo.ts"
 import type { Meter } from "../ledger/Model.ts"
 import type { MeteredInstance, OfflineUse } from "./Model.ts"
@@ -55,9 +57,7 @@ export const checkUses = <Use extends OfflineUse>(
     use,
     isValid(event) ? checkUse(event, meters.get(event.entitlement), use.window) : event,
   ])
-  const places = checked.flatMap(([, event]) =>
-    isValid(event) ? [{ meter: event.meter, at: event.timestamp, uniqueKey: event.uniqueKey }] : [],
-  )
+  const places = checked.flatMap(([, event]) => (isValid(event) ? [useOf(event.meter, event)] : []))
   return { checked, places }
 }
 
@@ -65,14 +65,20 @@ export const checkUses = <Use extends OfflineUse>(
 export const isForbidden = <Use>(caller: Caller["Service"], checked: ReadonlyArray<CheckedUse<Use>>): boolean =>
   !mayLowerUsage(caller) && hasCorrection(checked.map(([, event]) => event).filter(isValid))
 
+/** What the poster of uses holds of an account for them. */
+type HeldFor = (account: Account) => BigDecimal.BigDecimal
+
 /** Posts uses to open accounts, past caps too. Returns the accounts after them, and the outcome of each use. */
 export const postUses = <Use>(
   opened: Accounts,
   checked: ReadonlyArray<CheckedUse<Use>>,
   caller: Caller["Service"],
+  heldFor: HeldFor,
 ): { readonly accounts: Accounts; readonly outcomes: ReadonlyMap<Use, Outcome> } => {
   const events = checked.map(([, event]) => event).filter(isValid)
-  const { accounts, outcomes } = postEvents(opened, events, caller, postPastCap)
+  const { accounts, outcomes } = postEvents(opened, events, caller, (account, event, options) =>
+    postPastCap(account, event, options, heldFor(account)),
+  )
   return {
     accounts,
     outcomes: new Map(
@@ -102,10 +108,10 @@ export const makeUseCounting = Effect.map(LedgerRepo, (repo) => ({
   }),
 
   /** {@link postUses}, unless the caller may not post them. */
-  post: Effect.fnUntraced(function* <Use>(opened: Accounts, checked: ReadonlyArray<CheckedUse<Use>>) {
+  post: Effect.fnUntraced(function* <Use>(opened: Accounts, checked: ReadonlyArray<CheckedUse<Use>>, heldFor: HeldFor) {
     const caller = yield* Caller
     // A stored line cannot be sent again with another credential, so a license key's whole request is denied.
     if (isForbidden(caller, checked)) return yield* new MissingScope({ detail: LOWERING_TEXT })
-    return postUses(opened, checked, caller)
+    return postUses(opened, checked, caller, heldFor)
   }),
 }))

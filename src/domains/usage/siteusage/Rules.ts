@@ -6,8 +6,10 @@ import type { Allowance } from "../allowances/Model.ts"
 import { invalidEvent } from "../cloudevents/Model.ts"
 import { checkMetered, parseEvent, unknownEntitlement } from "../cloudevents/Rules.ts"
 import type { CountableEvent, ParsedEvent, RejectedEvent } from "../cloudevents/Rules.ts"
-import { isConsumable, limitFor, meterPeriodAt, methodOf, post, withCapExceeded } from "../ledger/Account.ts"
-import type { Account, PostOptions, ReportedEvent, TotalKey } from "../ledger/Account.ts"
+import { isConsumable, limitFor, meterPeriodAt, methodOf, netOf, withCapExceeded } from "../ledger/Account.ts"
+import type { Account, ReportedEvent, TotalKey } from "../ledger/Account.ts"
+import { post } from "../ledger/Posting.ts"
+import type { PostOptions } from "../ledger/Posting.ts"
 import type { Meter } from "../ledger/Model.ts"
 import { rejectionReason } from "../rules/Limits.ts"
 import type { Period } from "../rules/Period.ts"
@@ -48,14 +50,19 @@ export const checkUse = (
     : checkMetered(event, meter, windowError(event.timestamp, window))
 
 /**
- * Posts usage that has happened: neither the cap nor a missing grant rejects it. An account above its cap is marked, so that
- * the event of the cap is emitted.
+ * Posts usage that has happened: neither the cap nor a missing grant rejects it. Its poster `holds` a part of the limit for it, and
+ * credits pay what is above that. An account above its cap is marked, so that the event of the cap is emitted.
  */
-export const postPastCap = (account: Account, event: ReportedEvent, options: PostOptions): ReturnType<typeof post> => {
-  const posted = post(account, event, { ...options, isReserved: true })
+export const postPastCap = (
+  account: Account,
+  event: ReportedEvent,
+  options: PostOptions,
+  holds: BigDecimal.BigDecimal,
+): ReturnType<typeof post> => {
+  const posted = post(account, event, { ...options, setAside: { held: holds, credits: [] } })
   if (posted.rejection !== undefined) return posted
-  const { meter, total } = posted.account
-  const exceeds = rejectionReason(limitFor(meter), account.total.value, total.value, zero) === "cap"
+  const limit = limitFor(account.meter)
+  const exceeds = rejectionReason(limit, netOf(account), netOf(posted.account), zero) === "cap"
   return exceeds ? { account: withCapExceeded(posted.account) } : posted
 }
 

@@ -59,7 +59,7 @@ export class OfflineUsage extends Context.Service<
           const { organizationId } = yield* Caller
           const { checked, places } = yield* counting.check(instance, uses)
           const opened = places.length === 0 ? new Map() : yield* ledger.open(organizationId, places)
-          const posted = yield* counting.post(opened, checked)
+          const posted = yield* counting.post(opened, checked, ({ allowed }) => allowed)
           const accounts = [...posted.accounts.values()]
           yield* ledger.close(yield* Caller, accounts)
           const growths = growthsOf(accounts)

@@ -2,8 +2,9 @@
 import { BigDecimal } from "effect"
 import { storedDecimal, zero } from "../../../kernel/values/Decimal.ts"
 import { isBefore, isSameInstant } from "../../../kernel/values/Timestamp.ts"
-import { limitFor, meterPeriodAt } from "../ledger/Account.ts"
+import { limitFor, meterPeriodAt, netOf } from "../ledger/Account.ts"
 import type { Account } from "../ledger/Account.ts"
+import { noCredits } from "../ledger/burning/MeterCredits.ts"
 import type { Meter } from "../ledger/Model.ts"
 import { decideReservation } from "../reservations/Rules.ts"
 import { capOf, isUnlimited } from "../rules/Cap.ts"
@@ -75,8 +76,8 @@ export const decideTranche = (
   const kept = BigDecimal.min(keep, own.unspent)
   const missing = BigDecimal.max(zero, BigDecimal.subtract(need, kept))
   const held = BigDecimal.sum(heldByOthers, kept)
-  const { reason } = decideReservation(meter, missing, at, { total: account.total, held })
-  const room = { cap: capFor(meter, reason), usage: account.total.value, heldByOthers, holders }
+  const { reason } = decideReservation(meter, missing, at, { ...account, held, credits: noCredits })
+  const room = { cap: capFor(meter, reason), usage: netOf(account), heldByOthers, holders }
   const { satisfied, unspent } = refill(room, { unspent: own.unspent, keep, need, want })
   const isReached = reason === "LIMIT_REACHED"
   return {

@@ -57,6 +57,16 @@ export const nameOf = (
   { entitlementId, periodStart }: Pick<StoredTranche, "entitlementId" | "periodStart">,
 ): string => totalNameOf({ instanceId, entitlementId, periodStart })
 
+/** What the stored tranches of a holder hold of an account. One whose hold had ended holds nothing. */
+export const heldByTranches = (instanceId: string, stored: ReadonlyArray<StoredTranche>) => {
+  const tranches = new Map(stored.map((row) => [nameOf(instanceId, row), row] as const))
+  return (account: Account) => {
+    const { entitlementId } = account.meter
+    const tranche = tranches.get(totalNameOf({ instanceId, entitlementId, periodStart: account.period.start }))
+    return tranche === undefined ? zero : ownUnits(tranche, account).held
+  }
+}
+
 const refilledOf = ({ asked, decided }: NamedTranche, at: Date): RefilledTranche => {
   const { expiresAt, spendUntil } = endsOf(refillInstant(asked, at))
   return {

@@ -22,7 +22,7 @@ import { changeOf, keyOf } from "./Changes.ts"
 import type { TrancheAfter } from "./Changes.ts"
 import { countRefilled } from "./Metrics.ts"
 import type { RefilledTranche, Tranche, TrancheRequest } from "./Model.ts"
-import { decideRefill, nameOf } from "./Refilling.ts"
+import { decideRefill, heldByTranches, nameOf } from "./Refilling.ts"
 import type { RefillInput } from "./Refilling.ts"
 import { refilledAt, TranchesRepo } from "./Repo.ts"
 import type { Holder } from "./Repo.ts"
@@ -118,6 +118,7 @@ const opening = Effect.gen(function* () {
     const { accounts, outcomes } = yield* counting.post(
       opened.length === 0 ? new Map() : yield* ledger.open(organizationId, opened),
       checked,
+      heldByTranches(instance.id, own),
     )
     return { accounts, asked, meters, outcomes }
   })

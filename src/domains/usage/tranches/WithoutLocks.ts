@@ -1,15 +1,14 @@
 /** Decides refills on what was read without locks, as far as that is enough. Pure. */
 import type { Caller } from "../../../kernel/contract/Caller.ts"
 import { isSameInstant } from "../../../kernel/values/Timestamp.ts"
-import { accountName, methodOf, totalNameOf } from "../ledger/Account.ts"
+import { accountName, methodOf, needsLocks, totalNameOf } from "../ledger/Account.ts"
 import type { Account } from "../ledger/Account.ts"
 import { accountsOfSnapshot } from "../ledger/optimistic/OptimisticLedger.ts"
 import type { MeterSnapshot } from "../ledger/optimistic/SnapshotSql.ts"
-import { newlyCrossed } from "../rules/Limits.ts"
 import { bySlug, checkUses, isForbidden, parseUses, postUses } from "../siteusage/Counting.ts"
 import type { MeteredInstance, OfflineUse } from "../siteusage/Model.ts"
 import { keyOf } from "./Changes.ts"
-import { decideRefill, nameOf } from "./Refilling.ts"
+import { decideRefill, heldByTranches, nameOf } from "./Refilling.ts"
 import type { RefillInput } from "./Refilling.ts"
 import type { SharedTranche } from "./Model.ts"
 import { askedTranches } from "./Requests.ts"
@@ -20,9 +19,6 @@ interface ReadRefill {
   readonly snapshot: ReadonlyArray<MeterSnapshot>
   readonly stored: ReadonlyArray<SharedTranche>
 }
-
-const crossesThreshold = ({ crossings, stored }: Account): boolean =>
-  newlyCrossed(stored.crossings, crossings).length > 0
 
 /** The accounts of these names; `undefined` if one of them was not read. */
 const accountsIn = (accounts: ReadonlyMap<string, Account>, names: ReadonlyArray<string>) => {
@@ -58,9 +54,9 @@ export const decideWithoutLocks = <Use extends OfflineUse>(
   if (!isKnown || isForbidden(caller, checked)) return undefined
   const opened = accountsIn(accounts, [...places.map(accountName), ...asked.map((one) => totalNameOf(keyOf(one)))])
   if (opened === undefined) return undefined
-  const posted = postUses(opened, checked, caller)
+  const posted = postUses(opened, checked, caller, heldByTranches(instance.id, stored))
   const basis = { instanceId: instance.id, asked, accounts: posted.accounts, meters, stored, at, close }
   const decided = decideRefill({ ...basis, othersOf: (name) => others.get(name) ?? 0 })
-  if (decided.accounts.some(crossesThreshold)) return undefined
+  if (decided.accounts.some(needsLocks)) return undefined
   return { ...decided, outcomes: posted.outcomes }
 }

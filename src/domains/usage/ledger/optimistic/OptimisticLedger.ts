@@ -9,8 +9,16 @@ import { mayHaveCommitted } from "../../../../kernel/database/Statements.ts"
 import { Transaction } from "../../../../kernel/database/Transactions.ts"
 import { now } from "../../../../kernel/values/Timestamp.ts"
 import type { OrganizationId } from "../../../../kernel/values/Identifiers.ts"
-import { newlyCrossed } from "../../rules/Limits.ts"
-import { accountName, accountOf, isChanged, meterName, methodOf, periodFor } from "../Account.ts"
+import {
+  accountName,
+  accountOf,
+  isChanged,
+  meterName,
+  methodOf,
+  needsLocks,
+  periodFor,
+  setAccount,
+} from "../Account.ts"
 import type { Account } from "../Account.ts"
 import type { Meter } from "../Model.ts"
 import { decideOperation, metersOf } from "../Operation.ts"
@@ -56,20 +64,17 @@ const byOrganization = (operations: ReadonlyArray<AnyOperation>): ByOrganization
 export const accountsOfSnapshot = (snapshot: ReadonlyArray<MeterSnapshot>, at: Date) => {
   const meters = new Map<string, Meter>()
   const accounts = new Map<string, Account>()
-  for (const { meter: found, total } of snapshot) {
+  for (const { credits, meter: found, total } of snapshot) {
     const name = meterName(found)
     const meter = meters.get(name) ?? found
     meters.set(name, meter)
     const period = periodFor(meter, at)
     if (total?.periodStart.getTime() === period.start.getTime()) {
-      accounts.set(accountName({ meter, at }), accountOf(meter, period, total))
+      accounts.set(accountName({ meter, at }), accountOf(meter, period, total, { credits }))
     }
   }
   return { meters, accounts }
 }
-
-const crossesThreshold = ({ crossings, stored }: Account): boolean =>
-  newlyCrossed(stored.crossings, crossings).length > 0
 
 /** Decides operations of one organization in order, each on the accounts that those before it leave. */
 const decideInOrder = (operations: ReadonlyArray<AnyOperation>, snapshot: ReadonlyArray<MeterSnapshot>, at: Date) => {
@@ -83,8 +88,8 @@ const decideInOrder = (operations: ReadonlyArray<AnyOperation>, snapshot: Readon
       return "needs locks"
     }
     const result = decideOperation(prepared, accounts)
-    if (result === undefined || [...result.accounts.values()].some(crossesThreshold)) return "needs locks"
-    for (const [name, account] of result.accounts) accounts.set(name, account)
+    if (result === undefined || [...result.accounts.values()].some(needsLocks)) return "needs locks"
+    for (const [name, account] of result.accounts) setAccount(accounts, name, account)
     return { answer: result.answer }
   }
   const outcomes = operations.map((operation) => ({ operation, outcome: outcomeOf(operation) }))

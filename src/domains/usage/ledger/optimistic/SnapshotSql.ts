@@ -6,7 +6,10 @@ import type { Ask } from "../../../../kernel/database/Connections.ts"
 import { records } from "../../../../kernel/database/Statements.ts"
 import { isBefore } from "../../../../kernel/values/Timestamp.ts"
 import type { OrganizationId } from "../../../../kernel/values/Identifiers.ts"
-import { heldOf } from "../../rules/Held.ts"
+import { activeCredits, hasCredits } from "../../terms/CreditsSql.ts"
+import type { StoredCredit } from "../../rules/StoredCredit.ts"
+import { creditOf } from "../../rules/StoredCredit.ts"
+import { allowedOf, heldOf } from "../../rules/Held.ts"
 import type { HeldParts } from "../../rules/Held.ts"
 import { entitlementsSql } from "../../../entitlements/EntitlementsSql.ts"
 import { instancesSql } from "../../../instances/InstancesSql.ts"
@@ -15,6 +18,7 @@ import { grantJoin } from "../../../licenses/grants/GrantSql.ts"
 import { licenseJoin } from "../../../licenses/LicensesSql.ts"
 import { ifAllowing, openAllowances, reservedQuantity } from "../../terms/HeldSql.ts"
 import { broughtInTotal, meterOfInstance, ownOrganization, totalsAround } from "../../terms/TermsSql.ts"
+import type { MeterCredits } from "../burning/MeterCredits.ts"
 import { meterColumns, meterOf } from "../MeterSql.ts"
 import type { MeterRow } from "../MeterSql.ts"
 import { totalColumns, totalRowOf } from "../LedgerRepo.ts"
@@ -26,6 +30,8 @@ import type { MeterName } from "../Operation.ts"
 export interface MeterSnapshot {
   readonly meter: Meter
   readonly total: LockedTotal | null
+  /** Those of its credits that are active at the instant of the reading. */
+  readonly credits?: MeterCredits | undefined
 }
 
 /** Names a meter of any organization. */
@@ -34,10 +40,14 @@ export interface OrganizationMeterName extends MeterName {
 }
 
 /**
- * A row with its allowances and add-ons, or with the instant until which its instance has allowances, and whether it has add-ons. It is
- * cast: each consume reads one.
+ * A row with its allowances, add-ons and credits, or with the instant until which its instance has allowances, and whether it has agreed
+ * anything else. It is cast: each consume reads one.
  */
-type SnapshotRow = MeterRow & { readonly allowancesUntil?: Date | null; readonly hasExtras?: boolean } & (
+type SnapshotRow = MeterRow & {
+  readonly allowancesUntil?: Date | null
+  readonly hasExtras?: boolean
+  readonly credits?: ReadonlyArray<StoredCredit> | null
+} & (
     | (StoredTotal & Pick<HeldParts, "held"> & Partial<HeldParts> & { readonly decidedAt: Date | null })
     | { readonly periodStart: null }
   )
@@ -45,14 +55,24 @@ type SnapshotRow = MeterRow & { readonly allowancesUntil?: Date | null; readonly
 const isIncomplete = ({ allowancesUntil = null, hasExtras: isExtended = false }: SnapshotRow, at: Date): boolean =>
   isExtended || (allowancesUntil !== null && isBefore(at, allowancesUntil))
 
+/** Credits without their later uses: what burns is decided again, under locks. */
+const creditsOf = (stored: ReadonlyArray<StoredCredit>, at: Date): MeterCredits => ({
+  all: stored.map(creditOf).map((credit) => ({ ...credit, storedUsed: credit.used, later: null })),
+  readFor: at,
+  uses: [],
+})
+
 const snapshotOf = (row: SnapshotRow, at: Date): MeterSnapshot => {
   const meter = meterOf(row, at)
   if (row.periodStart === null) return { meter, total: null }
   const { allowances = null, broughtIn = null, held } = row
   const decidedAt = row.decidedAt !== null && isBefore(at, row.decidedAt) ? row.decidedAt : at
+  const period = { start: row.periodStart }
+  const parts = { held, allowances, broughtIn }
   return {
     meter,
-    total: { ...totalRowOf(row), held: heldOf({ held, allowances, broughtIn }, { start: row.periodStart }), decidedAt },
+    total: { ...totalRowOf(row), held: heldOf(parts, period), allowed: allowedOf(parts, period), decidedAt },
+    credits: meter.hasCredits === true ? creditsOf(row.credits ?? [], at) : undefined,
   }
 }
 
@@ -66,7 +86,7 @@ const namesOf = (rows: ReadonlyArray<SnapshotRow>): ReadonlyArray<OrganizationMe
   ).values(),
 ]
 
-/** Selects the rows of named meters, with their allowances and add-ons or without. */
+/** Selects the rows of named meters, with their allowances, add-ons and credits or without. */
 type SelectRows = (
   named: ReadonlyArray<OrganizationMeterName>,
   at: Date,
@@ -74,7 +94,7 @@ type SelectRows = (
 ) => Effect.Effect<ReadonlyArray<SnapshotRow>>
 
 /**
- * Reads snapshots of named meters. Those of instances with open allowances or with add-ons are selected once more: the parts of the
+ * Reads snapshots of named meters. Those of instances with open allowances, add-ons or credits are selected once more: the parts of the
  * statement that read these would cost all others.
  */
 export const readSnapshots = (select: SelectRows) =>
@@ -101,7 +121,8 @@ export const snapshotSql = (sql: PgClient.PgClient, ask: Ask) => {
     return {
       asked,
       more: sql`${ifAllowing(sql, openAllowances(sql, meter, bounds))} AS allowances, ${broughtInTotal(sql, organization)},
-            ${currentAddOns(sql, organization)}`,
+            ${currentAddOns(sql, organization)},
+            CASE WHEN ${sql.literal(hasCredits("e.id"))} THEN (${activeCredits(sql, meter, { at: "asked.at" })}) END AS credits`,
       termsAndTotals: sql`
           ${licenseJoin(sql, organization)} ${grantJoin(sql, organization)}
           ${totalsAround(sql, organization, "t.*, t.xmin, t.ctid")}
