@@ -49,6 +49,8 @@ export default statements(
   `CREATE INDEX credits_entitlement ON credits (organization_id, entitlement_id)`,
   `CREATE UNIQUE INDEX credits_external_id ON credits (organization_id, external_id) WHERE external_id IS NOT NULL`,
   `CREATE INDEX credits_expiry ON credits (expires_at) WHERE NOT expiry_emitted AND expires_at IS NOT NULL`,
+  // Which credits have uses in months whose events were dropped, after the drop.
+  `CREATE INDEX credits_dropped ON credits ((coalesce(dropped_until, '-infinity'::timestamptz)), organization_id, id)`,
   // A negative quantity returns a part of the use `of_use`, at the timestamp of the correction. Rows of voided events, and returns of them, have
   // `voided_at`: the others add up to `used` of their credit, and to `burned` of their total.
   ...table(

@@ -42,6 +42,7 @@ import { OfflineUsageRepo } from "./siteusage/Repo.ts"
 import { OfflineUsage } from "./siteusage/Service.ts"
 import { UsagePartitions } from "./partitions/Partitions.ts"
 import { UsagePartitionsRepo } from "./partitions/Repo.ts"
+import { CreditUsesRepo } from "./partitions/CreditUsesRepo.ts"
 import { SumsRepo } from "./partitions/SumsRepo.ts"
 import { ReplayRepo } from "./replay/Repo.ts"
 import { ReservationsRepo } from "./reservations/Repo.ts"
@@ -119,6 +120,7 @@ export const layer = Layer.mergeAll(
       OfflineUsageRepo.layer,
       UsagePartitionsRepo.layer,
       SumsRepo.layer,
+      CreditUsesRepo.layer,
       TranchesRepo.layer,
     ),
   ),

@@ -4,7 +4,7 @@
  *
  * A drop: 1. a trigger notes from now on which totals change; 2. part by part, events are summed; 3. what has changed is summed again;
  * 4. under a lock of milliseconds, the rest of the changes is summed, the sums begin to apply, and the partition is dropped. If a lock
- * is not free within 100 ms, the next sweep tries again.
+ * is not free within 100 ms, the next sweep tries again. 5. What credits paid then is added up in the credits.
  */
 import { Context, Effect, Layer, Option } from "effect"
 import { isSqlError } from "effect/sql/SqlError"
@@ -16,6 +16,7 @@ import { Transactions } from "../../../kernel/database/Transactions.ts"
 import { CurrentRetentionPeriods, endedBefore } from "../../../kernel/ports/RetentionPeriods.ts"
 import { SiteUploads } from "./SiteUploads.ts"
 import { UsagePartitionsRepo } from "./Repo.ts"
+import { CreditUsesRepo } from "./CreditUsesRepo.ts"
 import { SumsRepo } from "./SumsRepo.ts"
 
 /** How many months ahead partitions are created. */
@@ -156,8 +157,22 @@ const dropping = Effect.gen(function* () {
   })
 })
 
+/** Sums what credits paid in the months that were dropped. */
+const summingUses = Effect.gen(function* () {
+  const repo = yield* UsagePartitionsRepo
+  const uses = yield* CreditUsesRepo
+  const transactions = yield* Transactions
+
+  return Effect.gen(function* () {
+    const droppedUntil = yield* repo.droppedUntil
+    if (droppedUntil === null) return
+    for (let part = 0; part < MAX_PARTS && (yield* transactions.run(uses.sum(droppedUntil))) > 0; part++);
+  })
+})
+
 const make = Effect.gen(function* () {
   const repo = yield* UsagePartitionsRepo
+  const sumUses = yield* summingUses
   const { usageEvents } = yield* CurrentRetentionPeriods
   const createAhead = yield* creation
   const dropOld = yield* dropping
@@ -166,7 +181,9 @@ const make = Effect.gen(function* () {
     // A database on several servers has them in one table, which it distributes.
     if (!(yield* repo.isPartitioned)) return 0
     yield* createAhead(at)
-    return Option.isNone(usageEvents) ? 0 : yield* dropOld(at, endedBefore(at, usageEvents.value))
+    const dropped = Option.isNone(usageEvents) ? 0 : yield* dropOld(at, endedBefore(at, usageEvents.value))
+    yield* sumUses
+    return dropped
   })
 
   const job: RetentionJob = { kind: "usage_partitions", step: maintain }
