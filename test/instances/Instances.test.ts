@@ -34,7 +34,7 @@ layer(TestService.layer, { excludeTestServices: true })("instances", (it) => {
         customerName: "Acme",
         licenseId,
         licenseSlug: "pro",
-        licenseName: "Pro",
+        licenseName: "pro",
         deploymentZoneId: zone.id,
         deploymentZoneSlug: "hamburg",
         deploymentZoneName: "Hamburg",
