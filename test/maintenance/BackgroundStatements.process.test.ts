@@ -12,6 +12,7 @@ import { LogKeeper } from "../../src/domains/audit/log/LogKeeper.ts"
 import { TermNotices } from "../../src/domains/instances/terms/Service.ts"
 import { Sweeper } from "../../src/domains/maintenance/Service.ts"
 import { MigrationRunner } from "../../src/domains/licensemoves/Runner.ts"
+import { CreditExpiry } from "../../src/domains/usage/credits/Expiry.ts"
 import { Deliveries } from "../../src/domains/webhooks/delivery/Deliveries.ts"
 import { WebhookProvider } from "../../src/domains/webhooks/outbox/Provider.ts"
 import { isOnCitus } from "../support/Cluster.ts"
@@ -62,6 +63,7 @@ const overrides: Overrides = {
     revoked_at: "NULL",
   },
   license_migrations: { state: `'DONE'` },
+  credits: { expires_at: `'2031-12-01'`, expiry_emitted: "number % 20 <> 0", external_id: "NULL" },
 }
 
 const whileTrue = (step: Effect.Effect<boolean>) => Effect.asVoid(Effect.repeat(step, { while: (hasMore) => hasMore }))
@@ -77,6 +79,7 @@ const steps = Effect.gen(function* () {
   })
   const all: Readonly<Record<string, Effect.Effect<void>>> = {
     "instances/terms/Worker.ts": Effect.asVoid((yield* TermNotices).emitDue),
+    "usage/credits/Worker.ts": Effect.asVoid((yield* CreditExpiry).emitDue),
     "audit/Worker.ts": whileTrue((yield* LogKeeper).step),
     "licensemoves/Worker.ts": whileTrue((yield* MigrationRunner).step),
     "webhooks/delivery/Worker.ts": Effect.andThen(whileTrue(Effect.map(publishDue, (count) => count > 0)), deliver),

@@ -7,6 +7,7 @@ import type { Affected, AffectedInstance } from "../../../kernel/contract/dryrun
 import { idBefore } from "../../../kernel/contract/Page.ts"
 import type { Position } from "../../../kernel/contract/Page.ts"
 import { affectedRows } from "../../../kernel/database/AffectedRows.ts"
+import { rowByKey } from "../../../kernel/database/RowsByKey.ts"
 import { decoded, decodedOne, decodedValue, returnedRow } from "../../../kernel/database/Statements.ts"
 import type { OrganizationId } from "../../../kernel/values/Identifiers.ts"
 import { customersSql } from "../../customers/CustomersSql.ts"
@@ -107,15 +108,15 @@ const COLUMNS = `c.id, c.holder_id AS "instanceId", i.slug AS instance, cu.slug 
 
 const rowsIn = (sql: PgClient.PgClient) => {
   const columns = sql.literal(COLUMNS)
-  /** The rows of credits `c` that a condition chooses. */
-  return (organizationId: OrganizationId, at: Date, condition: Fragment): Fragment => {
+  /** The rows of credits `c` that a condition chooses. Events of expired ones read them in the background, so their names are looked up. */
+  return (organizationId: OrganizationId, at: Date, condition: Fragment, credits = sql`credits c`): Fragment => {
     const meter = { organization: sql`${organizationId}`, instance: "c.holder_id", entitlement: "c.entitlement_id" }
     return sql`
-        SELECT ${columns} FROM credits c
+        SELECT ${columns} FROM ${credits}
         CROSS JOIN (SELECT ${at}::timestamptz AS at) asked
-        JOIN ${instancesSql.on("i", "c.holder_id")}
-        JOIN ${customersSql.on("cu", "i.customer_id")}
-        JOIN ${entitlementsSql.on("e", "c.entitlement_id")}
+        CROSS JOIN ${instancesSql.byKey(sql, "slug, customer_id", organizationId, "c.holder_id")} AS i
+        CROSS JOIN ${customersSql.byKey(sql, "slug", organizationId, "i.customer_id")} AS cu
+        CROSS JOIN ${entitlementsSql.byKey(sql, "slug", organizationId, "c.entitlement_id")} AS e
         LEFT JOIN LATERAL (${setAside(sql, meter, { at: "asked.at" })}) aside ON true
         WHERE c.organization_id = ${organizationId} AND ${condition}`
   }
@@ -133,7 +134,12 @@ const reading = (sql: PgClient.PgClient) => {
             > (${position[0]}::int, ${position[1]}::timestamptz, ${position[2]}::timestamptz, ${position[3]}::uuid)`
 
   return {
-    find: (organizationId, id, at) => decodedOne(CreditRow)(sql`${rows(organizationId, at, sql`c.id = ${id}`)}`),
+    find: (organizationId, id, at) => {
+      const within = sql`organization_id = ${organizationId}`
+      const credit = rowByKey(sql, "*", { table: "credits", within, column: "id", key: "wanted.id" })
+      const wanted = sql`(SELECT ${id}::uuid AS id) AS wanted CROSS JOIN ${credit} AS c`
+      return decodedOne(CreditRow)(sql`${rows(organizationId, at, sql`true`, wanted)}`)
+    },
 
     findByExternalId: (organizationId, externalId, at) =>
       decodedOne(CreditRow)(sql`${rows(organizationId, at, sql`c.external_id = ${externalId}`)}`),
