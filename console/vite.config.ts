@@ -23,7 +23,7 @@ const groups = [
   // One file in place of twenty small ones, without forms that few screens have.
   {
     name: "widgets",
-    test: /[\\/](node_modules|widgets|kernel)[\\/](?!tokens[\\/](Tokens?(Form)?|Credential|RevokeToken)\.|records[\\/](MetadataTab|RecordList|ReviewDialog|Difference|Integrations)\.|events[\\/]EventDialog\.|forms[\\/](Order|RecordForm|ScopeGrid)\.)/,
+    test: /[\\/](node_modules|widgets|kernel)[\\/](?!tokens[\\/](Tokens?(Form)?|Credential|RevokeToken)\.|records[\\/](MetadataTab|RecordList|ReviewDialog|Difference|Integrations)\.|events[\\/]EventDialog\.|forms[\\/](DurationField|Order|RecordForm|SchemaFields|ScopeGrid)\.)/,
     minShareCount: 2,
     priority: 1,
   },

@@ -19,7 +19,7 @@ describeConsole("the console: credits of an instance", (it) => {
       yield* Effect.promise(async () => {
         await signIn(page, core, furnished.token)
         await open(page, core, `/instances/${INSTANCE}?tab=credits`)
-        await select(page, /^Entitlement/, "Renders", page.getByRole("main"))
+        await select(page, /Entitlement$/, "Renders", page.getByRole("main"))
         await page.getByText("No credits").waitFor()
         await button(page.getByRole("main"), "Add a credit").click()
         await textbox(dialogOf(page), "Amount").fill("500")
