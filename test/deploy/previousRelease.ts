@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { execFile } from "node:child_process"
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { delimiter, dirname, join } from "node:path"
 import { promisify } from "node:util"
 import { cacheFolder } from "../../release/Cache.ts"
 import { root } from "../../release/Files.ts"
@@ -37,8 +37,10 @@ const build = async (commit: string) => {
   try {
     await extract(commit, folder)
     const cache = ["--prefer-offline", "--cache", join(cacheFolder(), "npm")]
-    await run("npm", ["ci", ...QUIET, ...cache], { cwd: folder })
-    const env = { ...process.env, NODE_ENV: "production" }
+    // npm skips optional packages, which the bundle contains, on a Node.js that is older than they allow.
+    const path = [dirname(process.execPath), process.env["PATH"]].join(delimiter)
+    const env = { ...process.env, NODE_ENV: "production", PATH: path }
+    await run("npm", ["ci", "--include=dev", ...QUIET, ...cache], { cwd: folder, env })
     await run(process.execPath, [join(folder, "bin/bundle.mjs")], { cwd: folder, env })
     rmSync(join(folder, "node_modules"), { recursive: true })
     mkdirSync(join(kept, ".."), { recursive: true })
