@@ -10,7 +10,7 @@ import type { crowdedOrganization } from "./crowded.ts"
 const comparable = (body: unknown): unknown =>
   JSON.parse(
     JSON.stringify(body ?? null, (name, value: unknown) =>
-      name === "lastUsedAt" || name === "errorId" ? null : value,
+      ["asOf", "errorId", "lastUsedAt"].includes(name) ? null : value,
     ),
   )
 
