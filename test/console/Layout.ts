@@ -22,7 +22,9 @@ const collect = `(() => {
     range.selectNodeContents(node)
     // What a scrolling part hides is not on the page.
     const part = node.parentElement.closest(".scroll, .tab-list, pre, .impact-list")?.getBoundingClientRect()
-    for (const { bottom, left, right, top } of range.getClientRects()) {
+    // A text that ends with an ellipsis has two boxes: the whole, and the part that is shown.
+    const lines = new Map(Array.from(range.getClientRects(), (box) => [box.left + "," + box.top, box]))
+    for (const { bottom, left, right, top } of lines.values()) {
       if (part !== undefined && (left >= part.right || top >= part.bottom || right <= part.left || bottom <= part.top)) continue
       boxes.push({ text: node.data.trim().slice(0, 40), left, top, right, bottom })
     }
