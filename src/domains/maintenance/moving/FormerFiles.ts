@@ -75,8 +75,13 @@ const ADDED_COLUMNS: Readonly<Record<string, ReadonlyArray<string>>> = {
   licenses: ["away_stale_seconds", "away_then"],
   license_entitlements: ["combine", "overage_stated"],
   past_license_grants: ["combine", "overage_stated"],
-  instances: ["extras"],
-  usage_reservations: ["ledger", "spend_until"],
+  instances: ["extras", "end_maintenance_date"],
+  usage_reservations: ["ledger", "spend_until", "from_credits", "credits"],
+  usage_totals: ["burned"],
+  releases: ["released_at", "offered", "withdrawn_at", "withdrawn_reason", "access_updated_at", "access_updated_by"],
+  deployment_zones: ["release_access"],
+  webhook_endpoints: ["paused_at"],
+  webhook_lanes: ["paused"],
 }
 
 /** Where the rows of a file's tables are stored, and in which of their columns. */
