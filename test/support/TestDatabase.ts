@@ -59,7 +59,10 @@ export const setForSessions = (url: Redacted.Redacted, settings: Readonly<Record
     { discard: true },
   )
 
+/** Sessions of the service compile no plan either. Tests choose the other settings of sessions themselves. */
+const startupParameters = { jit: "off" }
+
 /** SQL on that database. */
 export const testSql = Layer.unwrap(
-  Effect.map(TestDatabase, ({ url }) => PgClient.layer({ url, multiplex: true, maxConnections: 4 })),
+  Effect.map(TestDatabase, ({ url }) => PgClient.layer({ url, multiplex: true, maxConnections: 4, startupParameters })),
 ).pipe(Layer.provideMerge(TestDatabase.layer))
