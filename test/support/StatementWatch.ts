@@ -7,7 +7,7 @@ import { Context, Effect, Layer, Predicate, Redacted } from "effect"
 import { connect } from "node:net"
 import type { Socket } from "node:net"
 import { join } from "node:path"
-import { setForSessions, TestDatabase } from "./TestDatabase.ts"
+import { setForSessions, startupParameters, TestDatabase } from "./TestDatabase.ts"
 
 /** One execution of a statement, or of a check of a foreign key within it. */
 export interface Execution {
@@ -112,7 +112,7 @@ export const watchedSql = (mode: PlanCacheMode) =>
           return Effect.as(work, found).pipe(Effect.ensuring(Effect.sync(() => (executions = undefined))))
         })
       return Layer.merge(
-        PgClient.layer({ url: Redacted.make(url), stream, multiplex: true, maxConnections: 1 }),
+        PgClient.layer({ url: Redacted.make(url), stream, multiplex: true, maxConnections: 1, startupParameters }),
         Layer.succeed(StatementWatch, { during }),
       )
     }),

@@ -60,7 +60,7 @@ export const setForSessions = (url: Redacted.Redacted, settings: Readonly<Record
   )
 
 /** Sessions of the service compile no plan either. Tests choose the other settings of sessions themselves. */
-const startupParameters = { jit: "off" }
+export const startupParameters = { jit: "off" }
 
 /** SQL on that database. */
 export const testSql = Layer.unwrap(
