@@ -88,7 +88,14 @@ export const AttemptDialog = ({
       {responseBody !== null && responseBody !== "" && <Text title={t.response} text={prettyBody(responseBody)} />}
       <div className="actions">
         {onRetry !== undefined && newest.state !== "Sending" && (
-          <Button onPress={() => onRetry(attempt.deliveryId)}>{t.retry}</Button>
+          <Button
+            onPress={() => {
+              onClose()
+              onRetry(attempt.deliveryId)
+            }}
+          >
+            {t.retry}
+          </Button>
         )}
         {!isOfOneEndpoint && (
           <ListLink to="/webhooks" search={{ tab: "history", event: attempt.eventId }} className="button">

@@ -123,14 +123,7 @@ export const Deliveries = ({ endpointId }: { readonly endpointId: string }) => {
           attempts={shown.attempts}
           isOfOneEndpoint
           onClose={() => setOpened(undefined)}
-          onRetry={
-            mayWrite
-              ? (deliveryId) => {
-                  setOpened(undefined)
-                  retry.mutate({ params: { deliveryId } })
-                }
-              : undefined
-          }
+          onRetry={mayWrite ? (deliveryId) => retry.mutate({ params: { deliveryId } }) : undefined}
         />
       )}
     </>

@@ -120,14 +120,7 @@ export const History = () => {
         <AttemptDialog
           attempts={[opened]}
           onClose={() => setOpened(undefined)}
-          onRetry={
-            mayWrite
-              ? (deliveryId) => {
-                  setOpened(undefined)
-                  retry.mutate({ params: { deliveryId } })
-                }
-              : undefined
-          }
+          onRetry={mayWrite ? (deliveryId) => retry.mutate({ params: { deliveryId } }) : undefined}
         />
       )}
       {isRecovering && (

@@ -95,12 +95,12 @@ const run = async ({ directory, entitlement, instances, nodes, seed, token }: Pr
   }
 
   // What an earlier life of this product left unsettled comes back when its instance is used again.
-  for (const instance of instances.slice(0, reachedBy(directory))) await client.check(instance, entitlement)
-  for (const [index, instance] of instances.entries()) {
-    if (input.hasEnded) break
-    if (index < reachedBy(directory) - 1) continue
+  const reached = reachedBy(directory)
+  for (const instance of instances.slice(0, reached)) await client.check(instance, entitlement)
+  // The last of them may not be used up yet.
+  for (let index = Math.max(0, reached - 1); index < instances.length && !input.hasEnded; index++) {
     noteReached(directory, index + 1)
-    await useUp(instance)
+    await useUp(instances[index] ?? "")
   }
   await client.close()
 }
