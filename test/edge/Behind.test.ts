@@ -55,7 +55,7 @@ const open = Effect.gen(function* () {
 })
 
 layer(TestService.layer, { excludeTestServices: true })("behind an edge", (it) => {
-  it.effect("a product decides locally, is told of changes, and knows when the edge has lost its origin", () =>
+  it.effect("a product decides locally, follows changes, and knows when the edge has lost its origin", () =>
     Effect.gen(function* () {
       const { cable, edge, limit, token } = yield* open
       const client = yield* product(edge.url, token)

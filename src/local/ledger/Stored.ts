@@ -82,8 +82,8 @@ const isJournalRecord = (value: unknown): value is JournalRecord => {
 }
 
 /**
- * Reads a journal. A last line that was cut off was never acknowledged. Where another one is damaged, amounts may be missing: then
- * `isDamaged`, and nothing may be spent of its tranche. `undefined` if there is no journal of this version.
+ * Reads a journal. A last line that was cut off was never acknowledged. Where another one is damaged, amounts may be missing: the
+ * journal `isDamaged`, and its tranche must not be spent. `undefined` if the text has no journal of this version.
  */
 export const journalIn = async (text: string): Promise<(Journal & { readonly isDamaged: boolean }) | undefined> => {
   const [first = "", ...lines] = text.split("\n").slice(0, -1)

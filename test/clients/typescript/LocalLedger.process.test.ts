@@ -41,7 +41,7 @@ const ledgerIn = (directory: string): string => {
   return join(slot, readdirSync(slot).find((name) => name.endsWith(".jsonl")) ?? "")
 }
 
-/** Runs a product until it has printed so many answers, and kills it. */
+/** Runs a product, and kills it after a number of answers. */
 const killProduct = async (url: string, directory: string, calls: number) => {
   const program = join(import.meta.dirname, "ledgerProduct.ts")
   const args = [program, url, directory, JSON.stringify(trust.keys), trust.issuer, INSTANCE, String(calls)]

@@ -59,7 +59,7 @@ describeConsole("the console: webhooks", (it) => {
           await dialog.getByRole("button", { name: "Send again" }).click()
           await dialog.locator(".field-error").waitFor()
           await since.fill(new Date(Date.now() - 600_000).toISOString().slice(0, 16))
-          // The number stands there before anything is sent.
+          // The dialog shows the number before anything is sent.
           await dialog.getByRole("status").getByText("1 delivery will be sent again.").waitFor()
           await dialog.getByRole("button", { name: "Send again" }).click()
           await page.locator(".read-only", { hasText: "1 delivery is sent again." }).waitFor()

@@ -1,4 +1,4 @@
-/** A network between products and the service: it delays, loses requests and responses, and the service behind it comes and goes. */
+/** A network between products and the service: it delays and loses requests and responses, and sometimes the service behind it is down. */
 import type { Failure, LedgerOptions, RefillReply, Reply, Service, StreamListener } from "../../../src/local/index.ts"
 import { current } from "../../offline/signer.ts"
 import { signatureOf } from "./schedule.ts"

@@ -9,7 +9,7 @@ import (
 )
 
 // journalIn reads a journal. A last line that was cut off was never acknowledged. Where another one is damaged, amounts may be
-// missing: then isDamaged, and nothing may be spent of its tranche. It returns nil if there is no journal of this version.
+// missing: isDamaged is true, and its tranche must not be spent. It returns nil if the text has no journal of this version.
 func journalIn(text []byte) (read *journal, isDamaged bool) {
 	lines := bytes.Split(text, []byte("\n"))
 	// The text after the last line feed is incomplete.
